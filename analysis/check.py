@@ -1,0 +1,147 @@
+"""Is a sampled table what the exact law says? Quantity by quantity, with error rates."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from analysis.exact import RoundLaw, round_law
+from simulator import AcceptanceTable, Strategy
+
+FALSE_ALARM_RATE = 1e-8
+"""Chance that one comparison rejects a right engine."""
+_FEWEST_EXPECTED = 25.0  # chi-square cells below this are merged with their neighbour
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """One quantity: exact value, simulated value, the exact standard error, z = difference / se."""
+
+    quantity: str
+    exact: float
+    simulated: float
+    se: float
+    z: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """All comparisons of a table with its exact law.
+
+    `chi_square_p` is the p-value of Pearson's test of the whole distribution of accepted lengths
+    (NaN where one cell is left); `support_ok` is False if an outcome of probability 0 occurred.
+    """
+
+    comparisons: tuple[Comparison, ...]
+    chi_square_p: float
+    support_ok: bool
+    z_limit: float
+
+    @property
+    def passed(self) -> bool:
+        """True if no comparison is beyond its limit; each alone is wrong with chance 1e-8."""
+        within = all(abs(row.z) <= self.z_limit for row in self.comparisons)
+        fits = math.isnan(self.chi_square_p) or self.chi_square_p >= FALSE_ALARM_RATE
+        return within and fits and self.support_ok
+
+
+def check(strategy: Strategy, table: AcceptanceTable) -> Check:
+    """Compare a simulated table with the exact law of the strategy.
+
+    Tokens per round, accepted fraction, and per depth conditional acceptance and survival, each by
+    z; the distribution of lengths by chi-square; impossible outcomes by name. Each catches an error
+    that another misses. Standard errors come from the exact law, not from the sample. Raises
+    ValueError if the table has other depths than the strategy drafts.
+
+    >>> from simulator import draft_model, simulate
+    >>> strategy = draft_model(p=0.7, gamma=4)
+    >>> result = check(strategy, simulate(strategy, rounds=200_000, rng=0))
+    >>> result.passed, result.comparisons[0].quantity, round(result.comparisons[0].exact, 4)
+    (True, 'tokens_per_round', 2.7731)
+    """
+    law = round_law(strategy)
+    if table.depths != len(law.survival) or table.rounds == 0:
+        raise ValueError(
+            f"the table must hold rounds of {len(law.survival)} drafted tokens; "
+            f"got {table.rounds} rounds of {table.depths}."
+        )
+    chi_square_p, support_ok = _distribution(law, table)
+    return Check(
+        comparisons=(*_overall(law, table), *_by_depth(law, table)),
+        chi_square_p=chi_square_p,
+        support_ok=support_ok,
+        z_limit=z_limit(),
+    )
+
+
+def z_limit(false_alarm_rate: float = FALSE_ALARM_RATE) -> float:
+    """The |z| that a standard normal exceeds with the given chance, both sides.
+
+    >>> round(z_limit(), 2)
+    5.73
+    """
+    from scipy.special import ndtri  # noqa: PLC0415 — keeps `import analysis` light
+
+    return float(-ndtri(false_alarm_rate / 2.0))
+
+
+def _overall(law: RoundLaw, table: AcceptanceTable) -> list[Comparison]:
+    se = math.sqrt(law.variance / table.rounds)
+    rows = [
+        _compare("tokens_per_round", law.tokens_per_round, table.tokens_per_round.value, se),
+    ]
+    if law.drafted:
+        fraction = table.accepted_fraction.value
+        rows.append(_compare("accepted_fraction", law.accepted_fraction, fraction, se / law.drafted))
+    return rows
+
+
+def _by_depth(law: RoundLaw, table: AcceptanceTable) -> list[Comparison]:
+    rows: list[Comparison] = []
+    for depth, (p, tested, accepted) in enumerate(
+        zip(law.conditional, table.tested, table.accepted, strict=True)
+    ):
+        if tested:
+            se = math.sqrt(p * (1.0 - p) / tested)
+            rows.append(_compare(f"conditional_acceptance[{depth}]", p, accepted / tested, se))
+        alive = law.survival[depth]
+        se = math.sqrt(alive * (1.0 - alive) / table.rounds)
+        rows.append(_compare(f"survival[{depth}]", alive, accepted / table.rounds, se))
+    return rows
+
+
+def _compare(quantity: str, exact: float, simulated: float, se: float) -> Comparison:
+    difference = simulated - exact
+    if abs(difference) <= 1e-12 * abs(exact):  # equal but for rounding, also where se is 0
+        z = 0.0
+    else:
+        z = difference / se if se > 0.0 else math.copysign(math.inf, difference)
+    return Comparison(quantity=quantity, exact=exact, simulated=simulated, se=se, z=z)
+
+
+def _distribution(law: RoundLaw, table: AcceptanceTable) -> tuple[float, bool]:
+    """p-value of Pearson's chi-square on merged cells, and whether only possible outcomes occurred."""
+    from scipy.special import chdtrc  # noqa: PLC0415 — scipy.stats would cost a second at import
+
+    support_ok = all(
+        count == 0 or weight > 0.0 for count, weight in zip(table.ended, law.pmf, strict=True)
+    )
+    cells = _merged([weight * table.rounds for weight in law.pmf], list(table.ended))
+    if len(cells) < 2:
+        return math.nan, support_ok
+    statistic = math.fsum((seen - expected) ** 2 / expected for expected, seen in cells)
+    return float(chdtrc(len(cells) - 1, statistic)), support_ok
+
+
+def _merged(expected: list[float], seen: list[int]) -> list[tuple[float, int]]:
+    """Cells from the deepest on, merged until each expects enough rounds; the rest joins the last."""
+    cells: list[tuple[float, int]] = []
+    weight, count = 0.0, 0
+    for cell_weight, cell_count in zip(reversed(expected), reversed(seen), strict=True):
+        weight, count = weight + cell_weight, count + cell_count
+        if weight >= _FEWEST_EXPECTED:
+            cells.append((weight, count))
+            weight, count = 0.0, 0
+    if (weight or count) and cells:
+        cells[-1] = (cells[-1][0] + weight, cells[-1][1] + count)
+    return cells

@@ -1,0 +1,1 @@
+"""The same counts from engines' logs and, later, actual models."""
