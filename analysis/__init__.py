@@ -15,13 +15,15 @@ from analysis.formulas import (
     tokens_variance,
     whole_request_speedup,
 )
+from analysis.log_summary import LogSummary, summarize
 from analysis.optimum import BestGamma, any_gamma_pays, best_gamma, break_even_p
-from analysis.uncertainty import estimate_p, estimate_p_by_depth, p_bounds
+from analysis.uncertainty import estimate_p, estimate_p_by_depth, p_bounds, p_by_depth_bounds
 
 __all__ = [
     "BestGamma",
     "Check",
     "Comparison",
+    "LogSummary",
     "RoundLaw",
     "any_gamma_pays",
     "best_gamma",
@@ -35,9 +37,11 @@ __all__ = [
     "operations_factor",
     "oracle_tokens",
     "p_bounds",
+    "p_by_depth_bounds",
     "round_cost",
     "round_law",
     "speedup",
+    "summarize",
     "survival",
     "tokens_pmf",
     "tokens_variance",

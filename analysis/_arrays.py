@@ -29,7 +29,9 @@ def lengths(name: str, value: Numbers) -> FloatArray:
     """Whole numbers of at least 0, as floats: they only enter exponents and products."""
     array = _numbers(name, value, "whole and at least 0")
     good = (array >= 0.0) & np.isfinite(array)
-    _refuse(name, array, good & (np.floor(np.where(good, array, 0.0)) == array), "whole and at least 0")
+    _refuse(
+        name, array, good & (np.floor(np.where(good, array, 0.0)) == array), "whole and at least 0"
+    )
     return array
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from analysis.exact import RoundLaw, round_law
 from simulator import AcceptanceTable, Strategy
 
 FALSE_ALARM_RATE = 1e-8
 """Chance that one comparison rejects a right engine."""
+_RARE = 10_000.0  # fewer expected successes or failures than this are not normal at 5.7 sd
 _FEWEST_EXPECTED = 25.0  # chi-square cells below this are merged with their neighbour
 
 
@@ -92,7 +93,9 @@ def _overall(law: RoundLaw, table: AcceptanceTable) -> list[Comparison]:
     ]
     if law.drafted:
         fraction = table.accepted_fraction.value
-        rows.append(_compare("accepted_fraction", law.accepted_fraction, fraction, se / law.drafted))
+        rows.append(
+            _compare("accepted_fraction", law.accepted_fraction, fraction, se / law.drafted)
+        )
     return rows
 
 
@@ -102,12 +105,26 @@ def _by_depth(law: RoundLaw, table: AcceptanceTable) -> list[Comparison]:
         zip(law.conditional, table.tested, table.accepted, strict=True)
     ):
         if tested:
-            se = math.sqrt(p * (1.0 - p) / tested)
-            rows.append(_compare(f"conditional_acceptance[{depth}]", p, accepted / tested, se))
+            rows.append(_proportion(f"conditional_acceptance[{depth}]", p, accepted, tested))
         alive = law.survival[depth]
-        se = math.sqrt(alive * (1.0 - alive) / table.rounds)
-        rows.append(_compare(f"survival[{depth}]", alive, accepted / table.rounds, se))
+        rows.append(_proportion(f"survival[{depth}]", alive, accepted, table.rounds))
     return rows
+
+
+def _proportion(quantity: str, p: float, successes: int, trials: int) -> Comparison:
+    """z by the normal law, or where successes or failures are rare by the exact binomial tail."""
+    row = _compare(quantity, p, successes / trials, math.sqrt(p * (1.0 - p) / trials))
+    if row.z == 0.0 or not 0.0 < trials * min(p, 1.0 - p) < _RARE:
+        return row
+    from scipy.special import betainc, ndtri  # noqa: PLC0415 — keeps `import analysis` light
+
+    tail = (
+        betainc(successes, trials - successes + 1, p)  # P(as many or more)
+        if row.z > 0.0
+        else betainc(trials - successes, successes + 1, 1.0 - p)  # P(as few or fewer)
+    )
+    size = min(max(-float(ndtri(tail)), 0.0), abs(row.z))
+    return replace(row, z=math.copysign(size, row.z))
 
 
 def _compare(quantity: str, exact: float, simulated: float, se: float) -> Comparison:

@@ -113,14 +113,12 @@ def whole_request_speedup(decoding_speedup: Numbers, prefill_share: Numbers) -> 
     """
     decoding = nonnegatives("decoding_speedup", decoding_speedup)
     share = probabilities("prefill_share", prefill_share)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 at share 1, replaced
         slowness = np.where(share < 1.0, (1.0 - share) / decoding, 0.0)
         return plain(np.asarray(1.0 / (share + slowness)))
 
 
-def operations_factor(
-    p: Numbers, gamma: Numbers, operations_ratio: Numbers
-) -> FloatArray | float:
+def operations_factor(p: Numbers, gamma: Numbers, operations_ratio: Numbers) -> FloatArray | float:
     """Arithmetic operations per token, with speculation / without (Theorem 3.11).
 
     (gamma · ĉ + gamma + 1) / E, with ĉ = operations of a draft step / of a target step.
@@ -168,7 +166,7 @@ def break_even_cost_ratio(
 def _expected(p: FloatArray, gamma: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore"):  # 0 / 0 at p = 1, replaced
         ratio = -np.expm1((gamma + 1.0) * _log(p)) / (1.0 - p)
-    return np.where(p < 1.0, ratio, gamma + 1.0)
+    return np.where((p < 1.0) & (gamma > 0.0), ratio, gamma + 1.0)
 
 
 def _log(p: FloatArray) -> FloatArray:

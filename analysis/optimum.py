@@ -18,6 +18,7 @@ VerifyCost: TypeAlias = float | Sequence[float] | Callable[[int], float]
 MAX_SEARCH = 10_000
 """The longest draft that `best_gamma` agrees to try."""
 _CLOSE = 1e-9  # relative; closer comparisons are decided in exact fractions
+_TINY = 1e-290  # below, floats lose digits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,14 +65,17 @@ def best_gamma(
     p, cost_ratio = as_probability("p", p), as_nonnegative("cost_ratio", cost_ratio)
     overhead = as_nonnegative("overhead", overhead)
     max_gamma = as_count("max_gamma", max_gamma, most=MAX_SEARCH)
-    values = _speedups(p, cost_ratio, verify_costs(verify_cost, max_gamma), overhead)
+    costs = verify_costs(verify_cost, max_gamma)
+    values = _speedups(p, cost_ratio, costs, overhead)
     if isinstance(verify_cost, (int, float)):
         base = Fraction(verify_cost) + Fraction(overhead)
         best, at_limit = _climb(p, cost_ratio, base, max_gamma)
         if not _beats_plain(p, cost_ratio, base, best):
             best = 0
+            longest = _climb(p, cost_ratio, base, MAX_SEARCH)[0] if at_limit else 0
+            at_limit = _beats_plain(p, cost_ratio, base, longest)
     else:
-        best = int(np.argmax(values))
+        best = _shortest_best(p, cost_ratio, costs, overhead, values)
         at_limit = best == max_gamma > 0
     flat = np.flatnonzero(values >= 0.99 * values[best])
     return BestGamma(
@@ -173,14 +177,12 @@ def _step_gains(p: float, c: float, base: Fraction, gamma: int) -> bool:
     """True if gamma + 1 beats gamma: (B + c gamma) p^(gamma + 1) > c E(gamma)."""
     if c == 0.0:
         return p > 0.0
-    if p == 1.0:  # E = gamma + 1 on both sides
-        return base > Fraction(c)
     gain = (float(base) + c * gamma) * p ** (gamma + 1)
     price = c * float(expected_tokens(p, gamma))
-    if abs(gain - price) > _CLOSE * price:
+    if price > _TINY and abs(gain - price) > _CLOSE * price:
         return gain > price
-    exact_gain = (base + Fraction(c) * gamma) * Fraction(p) ** (gamma + 1)
-    return exact_gain > Fraction(c) * _exact_tokens(p, gamma)
+    cost = base + Fraction(c) * gamma
+    return _scaled_tokens(p, gamma + 1) * cost > _scaled_tokens(p, gamma) * (cost + Fraction(c))
 
 
 def _beats_plain(p: float, c: float, base: Fraction, gamma: int) -> bool:
@@ -188,9 +190,31 @@ def _beats_plain(p: float, c: float, base: Fraction, gamma: int) -> bool:
     tokens, cost = float(expected_tokens(p, gamma)), float(base) + c * gamma
     if gamma and abs(tokens - cost) > _CLOSE * cost:
         return tokens > cost
-    return gamma > 0 and _exact_tokens(p, gamma) > base + Fraction(c) * gamma
+    cost_exact = base + Fraction(c) * gamma
+    return gamma > 0 and _scaled_tokens(p, gamma) > _scaled_tokens(p, 0) * cost_exact
 
 
-def _exact_tokens(p: float, gamma: int) -> Fraction:
-    exact = Fraction(p)
-    return sum((exact**i for i in range(gamma + 1)), Fraction(0))
+def _shortest_best(
+    p: float, c: float, costs: FloatArray, overhead: float, values: FloatArray
+) -> int:
+    """The shortest gamma of the largest speedup; floats too close to tell are compared exactly."""
+
+    def cost(gamma: int) -> Fraction:
+        drafting = Fraction(c) * gamma + Fraction(overhead)
+        return drafting + Fraction(float(costs[gamma])) if gamma else Fraction(1)
+
+    close = np.flatnonzero(values >= (1.0 - _CLOSE) * values.max())
+    best = int(close[0])
+    for gamma in map(int, close[1:]):
+        if cost(gamma) == cost(best):  # common where drafting is free; needs no power of p
+            better = p > 0.0
+        else:
+            gain = _scaled_tokens(p, gamma) * cost(best)
+            better = gain > _scaled_tokens(p, best) * cost(gamma)
+        best = gamma if better else best
+    return best
+
+
+def _scaled_tokens(p: float, gamma: int) -> Fraction:
+    """E(gamma) times 1 - p (times 1 at p = 1): compares as E does and takes a single power."""
+    return 1 - Fraction(p) ** (gamma + 1) if p < 1.0 else Fraction(gamma + 1)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 from simulator import AcceptanceTable, AcceptanceTotals, Estimate
+
+Range: TypeAlias = tuple[float, float]
+"""The smallest and the largest value that counts allow; equal ends mean that the value is known."""
 
 
 def estimate_p(table: AcceptanceTable, *, level: float = 0.95) -> Estimate:
@@ -32,7 +36,7 @@ def estimate_p_by_depth(table: AcceptanceTable, *, level: float = 0.95) -> tuple
     )
 
 
-def p_bounds(totals: AcceptanceTotals) -> tuple[float, float]:
+def p_bounds(totals: AcceptanceTotals) -> Range:
     """The smallest and the largest pooled p that the totals allow; nothing is assumed between them.
 
     p = accepted / tested and tested = accepted + rejections, so the bounds are those of the number
@@ -50,6 +54,36 @@ def p_bounds(totals: AcceptanceTotals) -> tuple[float, float]:
         return math.nan, math.nan
     least, most = rejection_bounds(totals)
     return _share(totals.accepted, most), _share(totals.accepted, least)
+
+
+def p_by_depth_bounds(totals: AcceptanceTotals) -> tuple[Range, ...] | None:
+    """Bounds of P(accepted | tested) per depth, shape [depths]; None if no depth is printed.
+
+    Depth i tested at most the rounds alive there, and at least those less the drafts that can have
+    ended before it: each of them lacks depths - i of the missing tokens. Every depth's bounds hold,
+    though not all ends can be reached at once. (NaN, NaN) where nothing can have been tested.
+
+    >>> bounds = p_by_depth_bounds(AcceptanceTotals(rounds=87, drafted=259, accepted=167,
+    ...                                             accepted_by_depth=(70, 55, 42), longest_draft=3))
+    >>> [(round(low, 3), round(high, 3)) for low, high in bounds]
+    [(0.805, 0.805), (0.786, 0.797), (0.764, 0.792)]
+    """
+    kept = totals.depth_bounds
+    if kept is None or totals.rounds is None:
+        return None
+    missing = max(totals.rounds * len(kept) - totals.drafted, 0)
+    ranges: list[Range] = []
+    alive = (totals.rounds, totals.rounds)
+    for depth, (low, high) in enumerate(kept):
+        fewest_tested = max(alive[0] - missing // (len(kept) - depth), low)
+        if alive[1] == 0:
+            ranges.append((math.nan, math.nan))
+        else:
+            ranges.append(
+                (low / alive[1], min(high / fewest_tested, 1.0) if fewest_tested else 1.0)
+            )
+        alive = (low, high)
+    return tuple(ranges)
 
 
 def rejection_bounds(totals: AcceptanceTotals) -> tuple[int, int]:

@@ -32,7 +32,11 @@ def as_nonnegative(name: str, value: float) -> float:
 
 def as_count(name: str, value: int, *, least: int = 0, most: int | None = None) -> int:
     """`value` as a whole number in [least, most]; fractions are refused, never rounded."""
-    allowed = f"a whole number of at least {least}" if most is None else f"a whole number in [{least}, {most}]"
+    allowed = (
+        f"a whole number of at least {least}"
+        if most is None
+        else f"a whole number in [{least}, {most}]"
+    )
     if isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name} must be {allowed}; got {value!r}.")
     try:

@@ -136,6 +136,6 @@ def _too_many(rounds: int, expected: float) -> str:
     hours = expected * (time.perf_counter() - start) / (64 * _CHUNK) / 3600
     return (
         f"rounds must ask for at most {MAX_FLIPS:.0e} flipped tokens; got {rounds}, which would flip "
-        f"about {expected:.1e} and take about {hours:.2g} hours here: simulate_counts (on the command "
-        "line: --method counts) draws the same counts at once."
+        f"about {expected:.1e} and take about {hours:.2g} hours here: simulate_counts (on the "
+        "command line --counts) draws the same counts at once."
     )

@@ -1,0 +1,257 @@
+"""Every number and claim of the article, judged with numbers.
+
+One function per claim. The article's worked example is p = 0.7, gamma = 4, a draft step at a tenth
+of a target step; claims that need a later part of this project say so instead of guessing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from analysis.exact import round_law
+from analysis.formulas import (
+    break_even_cost_ratio,
+    expected_tokens,
+    operations_factor,
+    oracle_tokens,
+    round_cost,
+    speedup,
+)
+from analysis.optimum import break_even_p
+from analysis.published import published_rows
+from simulator import draft_model
+
+Verdict: TypeAlias = Literal["holds", "holds if", "does not hold", "not yet judged"]
+
+P, GAMMA, COST_RATIO = 0.7, 4, 0.1
+"""The worked example of the article."""
+ROUNDS = 200_000
+"""The rounds its simulator runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkedNumber:
+    """A number the article prints, and what the closed form gives; `decimals` as printed."""
+
+    name: str
+    printed: float
+    decimals: int
+    exact: float
+
+    @property
+    def agrees(self) -> bool:
+        """True if the exact value rounds to the printed one."""
+        return round(self.exact, self.decimals) == self.printed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """A claim in our words, the verdict, and the finding with its numbers."""
+
+    claim: str
+    says: str
+    verdict: Verdict
+    finding: str
+
+
+def worked_example() -> tuple[WorkedNumber, ...]:
+    """The numbers of the article's example, recomputed.
+
+    >>> for number in worked_example():
+    ...     print(number.name, round(number.exact, 4), number.agrees)
+    p^5 0.1681 True
+    tokens per round 2.7731 True
+    cost of a round 1.4 True
+    speedup 1.9808 True
+    """
+    tokens = float(expected_tokens(P, GAMMA))
+    gain = float(speedup(P, GAMMA, COST_RATIO))
+    return (
+        WorkedNumber(name="p^5", printed=0.168, decimals=3, exact=P ** (GAMMA + 1)),
+        WorkedNumber(name="tokens per round", printed=2.77, decimals=2, exact=tokens),
+        WorkedNumber(name="cost of a round", printed=1.4, decimals=1, exact=tokens / gain),
+        WorkedNumber(name="speedup", printed=1.98, decimals=2, exact=gain),
+    )
+
+
+def expected_tokens_formula() -> Judgement:
+    tokens = float(expected_tokens(P, GAMMA))
+    falling = round_law(draft_model(by_depth=(0.7, 0.6, 0.5, 0.4))).tokens_per_round
+    return Judgement(
+        claim="tokens per round",
+        says="E = (1 - p^(γ+1)) / (1 - p), 2.77 at p = 0.7 and γ = 4",
+        verdict="holds if",
+        finding=f"{tokens:.4f} if every depth accepts with the same p whatever happened before; "
+        f"acceptance 0.7, 0.6, 0.5, 0.4 by depth would give {falling:.2f}. "
+        "p is accepted / tested, not accepted / drafted.",
+    )
+
+
+def speedup_formula() -> Judgement:
+    gain = float(speedup(P, GAMMA, COST_RATIO))
+    wider = float(speedup(P, GAMMA, COST_RATIO, verify_cost=1.2))
+    return Judgement(
+        claim="speedup",
+        says="E / (1 + γ · draft cost / target cost), 1.98 for the example",
+        verdict="holds if",
+        finding=f"{gain:.4f} if a pass over γ + 1 tokens costs one plain step and nothing else is "
+        f"paid per round; {wider:.2f} if that pass costs 1.2 steps. Decoding only, without prefill.",
+    )
+
+
+def limits() -> Judgement:
+    ends = [float(expected_tokens(p, GAMMA)) for p in (0.0, 1.0)]
+    long = float(expected_tokens(P, 1_000))
+    return Judgement(
+        claim="limits",
+        says="the formula at its ends",
+        verdict="holds",
+        finding=f"p = 0 gives {ends[0]:g} token, p = 1 gives γ + 1 = {ends[1]:g}; ever longer drafts "
+        f"give {long:.4f} = 1 / (1 - p) = {float(oracle_tokens(P)):.4f}.",
+    )
+
+
+def bad_draft() -> Judgement:
+    worst = float(speedup(0.0, GAMMA, COST_RATIO))
+    needed = break_even_p(GAMMA, COST_RATIO)
+    return Judgement(
+        claim="bad draft = no gain",
+        says="a draft that disagrees is paid for and gives nothing",
+        verdict="holds",
+        finding=f"worse than no gain: at p = 0 decoding runs at {worst:.2f} of plain speed; "
+        f"γ = {GAMMA} at cost ratio {COST_RATIO} needs p above {needed:.3f} to gain.",
+    )
+
+
+def single_draft_pass() -> Judgement:
+    charged = float(speedup(P, GAMMA, COST_RATIO))
+    single = float(expected_tokens(P, GAMMA)) / float(round_cost(1, COST_RATIO))
+    return Judgement(
+        claim="γ tokens in a single draft pass",
+        says="the draft generates its γ candidates in one pass",
+        verdict="does not hold",
+        finding=f"an autoregressive draft takes γ steps, and the article's own formula charges γ of "
+        f"them ({charged:.2f}×); one pass for all would give {single:.2f}×. Heads and block drafters "
+        "do draft in one pass.",
+    )
+
+
+def nearly_free() -> Judgement:
+    tokens = float(expected_tokens(P, GAMMA))
+    most = tokens - GAMMA * COST_RATIO
+    slower = float(speedup(P, GAMMA, COST_RATIO, verify_cost=1.45))
+    return Judgement(
+        claim="extra tokens are nearly free",
+        says="the target checks γ tokens for the price of one",
+        verdict="holds if",
+        finding=f"V(γ + 1) = 1 is an assumption about the machine: it holds while a pass is bound by "
+        f"reading weights. At V(5) = 1.45 the example gains {slower:.2f}× instead of "
+        f"{tokens / (1 + GAMMA * COST_RATIO):.2f}×, above V(5) = {most:.2f} it loses.",
+    )
+
+
+def cost_follows_size() -> Judgement:
+    pairs = []
+    for row in published_rows("Leviathan et al. 2023", "Tables 2+4")[:3]:
+        sizes = (_parameters(row.target), _parameters(row.draft))
+        pairs.append(f"{sizes[0] / sizes[1]:.0f}× smaller: c = {row.cost_ratio}")
+    return Judgement(
+        claim="10× smaller means a tenth of the cost",
+        says="a draft step costs as much less as the draft is smaller",
+        verdict="holds if",
+        finding="only if both are bound by reading weights and nothing else is paid per step; "
+        f"published T5 drafts: {'; '.join(pairs)}. Measure the cost ratio, do not divide sizes.",
+    )
+
+
+def faster_together() -> Judgement:
+    needed = break_even_p(GAMMA, COST_RATIO)
+    dearest = float(break_even_cost_ratio(P, GAMMA))
+    return Judgement(
+        claim="student and professor finish faster together",
+        says="checking is cheaper than writing, so both together beat the professor alone",
+        verdict="holds if",
+        finding=f"if p is above {needed:.3f} at cost ratio {COST_RATIO}, or a draft step is cheaper "
+        f"than {dearest:.3f} target steps at p = {P} (γ = {GAMMA}, V = 1). Checking costs a whole "
+        "pass; it is cheaper per token only for tokens that are kept.",
+    )
+
+
+def same_work() -> Judgement:
+    operations = float(operations_factor(P, GAMMA, 0.0))
+    reads = 1.0 / float(expected_tokens(P, GAMMA))
+    return Judgement(
+        claim="the target still does the same work",
+        says="speculation leaves the target's work unchanged",
+        verdict="does not hold",
+        finding=f"per token the target computes {operations:.2f} times as much and reads its weights "
+        f"{reads:.2f} times as often: busier arithmetic for fewer passes.",
+    )
+
+
+def busier_not_faster() -> Judgement:
+    operations = float(operations_factor(P, GAMMA, 0.0))
+    return Judgement(
+        claim="busier, not faster",
+        says="the model is made busier, not faster",
+        verdict="holds",
+        finding=f"a pass takes no less time; {operations:.2f} times the arithmetic per token buys "
+        f"{float(expected_tokens(P, GAMMA)):.2f} tokens per pass.",
+    )
+
+
+def not_yet_judged() -> tuple[Judgement, ...]:
+    """Claims whose evidence is still to be built; nothing is guessed about them."""
+    waiting = (
+        ("no quality loss", "the output follows the target's distribution", "the token level"),
+        ("agree or disagree", "tokens are accepted when draft and target agree", "the token level"),
+        (
+            "same family drafts best",
+            "drafts of the target's family are accepted more",
+            "real models",
+        ),
+        (
+            "latency, not throughput",
+            "throughput is unchanged or slightly worse",
+            "costs under load",
+        ),
+        ("busy servers", "a saturated GPU has no spare compute to spend", "costs under load"),
+        ("Medusa", "heads on the target's last layer, γ + 1 of them", "the tree strategies"),
+        ("EAGLE", "drafting on features accepts more tokens", "the tree strategies"),
+        ("Lookahead", "n-grams of the current sequence serve as candidates", "the tree strategies"),
+    )
+    return tuple(
+        Judgement(claim=claim, says=says, verdict="not yet judged", finding=f"needs {needs}")
+        for claim, says, needs in waiting
+    )
+
+
+CLAIMS: tuple[Callable[[], Judgement], ...] = (
+    expected_tokens_formula,
+    speedup_formula,
+    limits,
+    bad_draft,
+    single_draft_pass,
+    nearly_free,
+    cost_follows_size,
+    faster_together,
+    same_work,
+    busier_not_faster,
+)
+
+
+def judgements() -> tuple[Judgement, ...]:
+    """All claims in the order above, then those not yet judged.
+
+    >>> [judgement.verdict for judgement in judgements()][:4]
+    ['holds if', 'holds if', 'holds', 'holds']
+    """
+    return (*(judge() for judge in CLAIMS), *not_yet_judged())
+
+
+def _parameters(name: str) -> float:
+    """Parameters from the size at the end of a model's name, as in "T5-XXL 11B"."""
+    size = name.rsplit(maxsplit=1)[-1]
+    return float(size[:-1]) * {"M": 1e6, "B": 1e9}[size[-1]]

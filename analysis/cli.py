@@ -1,0 +1,314 @@
+"""The command line `specdec`: arguments in, reports out.
+
+Exit codes: 0 fine, 1 a check failed, 2 usage, 3 bad data, 130 interrupted. Modules that compute are
+imported inside the commands, so that `specdec --help` stays quick.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from analysis.output import Format, emit
+from analysis.progress import shown_progress
+from simulator import AcceptanceTable, draft_model, simulate, simulate_counts
+
+if TYPE_CHECKING:
+    from simulator import Strategy
+
+EXIT_CHECK_FAILED, EXIT_USAGE, EXIT_BAD_DATA, EXIT_INTERRUPTED = 1, 2, 3, 130
+
+app = typer.Typer(
+    name="specdec",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Speculative decoding: does it pay, here? Data goes to stdout, everything else to stderr. "
+    "Exit codes: 0 fine, 1 a check failed, 2 usage, 3 bad data.",
+)
+
+
+def _whole(text: str) -> int:
+    """A whole number, also written 1e6 or 200_000."""
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        number = Decimal("nan")
+    if not number.is_finite() or number.adjusted() > 30 or number != number.to_integral_value():
+        raise typer.BadParameter(f"must be a whole number such as 200000 or 1e6; got {text!r}.")
+    return int(number)
+
+
+P = Annotated[
+    float | None,
+    typer.Option(help="P(accepted | tested), in [0, 1]. Not the rate engines print: see `import`."),
+]
+Gamma = Annotated[int | None, typer.Option(help="Tokens drafted per round.")]
+ByDepth = Annotated[
+    str | None, typer.Option(help="Acceptance per depth instead of --p, e.g. 0.8,0.7,0.6.")
+]
+Rounds = Annotated[
+    int, typer.Option(parser=_whole, metavar="N", help="Rounds to run, e.g. 200000 or 1e6.")
+]
+Seed = Annotated[int, typer.Option(help="Seed of the random numbers; always echoed.")]
+Counts = Annotated[
+    bool, typer.Option("--counts", help="Draw the counts at once: for 1e9 rounds and more.")
+]
+CostRatio = Annotated[float, typer.Option(help="One draft step / one plain target step.")]
+Overhead = Annotated[float, typer.Option(help="Other cost of a round, in target steps.")]
+VerifyCostText = Annotated[
+    str,
+    typer.Option(
+        "--verify-cost",
+        help="Target pass over gamma + 1 tokens / over 1: one number, or one per gamma from 0 on.",
+    ),
+]
+OutputFormat = Annotated[Format, typer.Option("--format", help="How to print the data.")]
+
+
+@app.command()
+def article(rounds: Rounds = 200_000, seed: Seed = 0, output: OutputFormat = Format.TABLE) -> None:
+    """The article's numbers, in closed form and from flipped tokens, and its claims judged."""
+    from analysis import article as source  # noqa: PLC0415
+    from analysis.reports import article_report  # noqa: PLC0415
+
+    strategy = draft_model(p=source.P, gamma=source.GAMMA)
+    emit(article_report(_sample(strategy, rounds, seed, counts=False), seed), output)
+
+
+@app.command(name="simulate")
+def simulate_command(
+    p: P = None,
+    gamma: Gamma = None,
+    by_depth: ByDepth = None,
+    rounds: Rounds = 200_000,
+    seed: Seed = 0,
+    counts: Counts = False,  # noqa: FBT002
+    output: OutputFormat = Format.TABLE,
+) -> None:
+    """Flip the tested tokens of many rounds; sampled quantities beside the exact ones."""
+    _simulation("simulate", p, gamma, by_depth, rounds, seed, counts, None, output)
+
+
+@app.command(name="check")
+def check_command(
+    p: P = None,
+    gamma: Gamma = None,
+    by_depth: ByDepth = None,
+    rounds: Rounds = 200_000,
+    seed: Seed = 0,
+    counts: Counts = False,  # noqa: FBT002
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            help="Check this table (JSON of `simulate` or `import`) instead of a new run."
+        ),
+    ] = None,
+    output: OutputFormat = Format.TABLE,
+) -> None:
+    """Test counts against the exact law of a strategy; exit 1 if they contradict it."""
+    if not _simulation("check", p, gamma, by_depth, rounds, seed, counts, table, output):
+        raise typer.Exit(EXIT_CHECK_FAILED)
+
+
+@app.command()
+def predict(
+    p: P = None,
+    gamma: Gamma = None,
+    cost_ratio: CostRatio = 0.1,
+    verify_cost: VerifyCostText = "1",
+    overhead: Overhead = 0.0,
+    prefill_share: Annotated[
+        float, typer.Option(help="Share of a plain request's time that is prefill.")
+    ] = 0.0,
+    max_gamma: Annotated[int, typer.Option(help="Longest draft to consider.")] = 16,
+    accepted_fraction: Annotated[
+        float | None,
+        typer.Option(help="accepted / drafted at --measured-gamma: solved for an equivalent p."),
+    ] = None,
+    tokens_per_round: Annotated[
+        float | None,
+        typer.Option(
+            help="Mean acceptance length at --measured-gamma: solved for an equivalent p."
+        ),
+    ] = None,
+    measured_gamma: Annotated[
+        int | None, typer.Option(help="Draft length behind the measured mean.")
+    ] = None,
+    output: OutputFormat = Format.TABLE,
+) -> None:
+    """Tokens per round, cost and speedup for every draft length, and the best one."""
+    from analysis.convert import resolve_p  # noqa: PLC0415
+    from analysis.reports import prediction_report  # noqa: PLC0415
+
+    acceptance, notes = resolve_p(p, accepted_fraction, tokens_per_round, measured_gamma)
+    emit(
+        prediction_report(
+            p=acceptance,
+            gamma=_required_gamma(measured_gamma if gamma is None else gamma),
+            cost_ratio=cost_ratio,
+            verify_cost=_costs(verify_cost),
+            overhead=overhead,
+            prefill_share=prefill_share,
+            max_gamma=max_gamma,
+            notes=notes,
+        ),
+        output,
+    )
+
+
+@app.command(name="import")
+def import_command(
+    source: Annotated[str, typer.Argument(metavar="FILE", help="An engine's log; - is stdin.")],
+    engine: Annotated[
+        str | None, typer.Option(help="vllm or llama.cpp; found in the text if not given.")
+    ] = None,
+    gamma: Annotated[
+        int | None, typer.Option(help="Configured draft length, for logs that do not show it.")
+    ] = None,
+    cost_ratio: Annotated[
+        float | None,
+        typer.Option(help="One draft step / one plain target step: gives the speedup."),
+    ] = None,
+    verify_cost: Annotated[
+        float, typer.Option(help="Target pass over the drafted tokens + 1 / over 1.")
+    ] = 1.0,
+    overhead: Overhead = 0.0,
+    output: OutputFormat = Format.TABLE,
+) -> None:
+    """Read an engine's log: counts, what p really is, what the printed rate is not."""
+    from analysis.import_report import ImportedLog, import_report  # noqa: PLC0415
+    from analysis.log_summary import summarize  # noqa: PLC0415
+    from real_runs.engines import read_log  # noqa: PLC0415
+
+    stream = sys.stdin.buffer if source == "-" else Path(source)
+    readings = read_log(stream, engine=engine, name="stdin" if source == "-" else source)
+    logs = tuple(
+        ImportedLog(
+            name=reading.engine,
+            definition=reading.definition,
+            counts=reading.counts,
+            summary=summarize(
+                reading.counts,
+                gamma=gamma,
+                cost_ratio=cost_ratio,
+                verify_cost=verify_cost,
+                overhead=overhead,
+            ),
+            printed=reading.printed,
+            lines=reading.lines,
+            used=reading.used,
+            notes=reading.notes,
+            skipped=tuple(f"line {entry.line}: {entry.reason}" for entry in reading.skipped),
+        )
+        for reading in readings
+        if reading.counts is not None
+    )
+    emit(import_report(logs, source=source, cost_ratio=cost_ratio, gamma=gamma), output)
+
+
+@app.command(name="app")
+def app_command(
+    port: Annotated[int, typer.Option(help="Port of the app on this machine.")] = 8501,
+) -> None:
+    """Start the slider app in the browser (needs the `app` extra)."""
+    from importlib.util import find_spec  # noqa: PLC0415
+
+    if find_spec("streamlit") is None or find_spec("altair") is None:
+        raise ValueError("the app needs Streamlit and Altair: pip install 'specdec[app]'.")
+    # A process of its own, for the app is no layer below: it takes over the terminal, Ctrl-C included.
+    arguments = [sys.executable, "-m", "app_pages", "--port", str(port)]
+    os.execv(sys.executable, arguments)  # noqa: S606
+
+
+def _simulation(
+    name: str,
+    p: float | None,
+    gamma: int | None,
+    by_depth: str | None,
+    rounds: int,
+    seed: int,
+    counts: bool,  # noqa: FBT001
+    table_file: Path | None,
+    output: Format,
+) -> bool:
+    from analysis.check import check  # noqa: PLC0415
+    from analysis.reports import simulation_report  # noqa: PLC0415
+    from analysis.table_file import read_table  # noqa: PLC0415
+
+    strategy = draft_model(
+        p=p, by_depth=None if by_depth is None else _numbers("--by-depth", by_depth), gamma=gamma
+    )
+    table = read_table(table_file) if table_file else _sample(strategy, rounds, seed, counts=counts)
+    result = check(strategy, table)
+    parameters = (
+        ("p", p),
+        ("by_depth", by_depth),
+        ("gamma", strategy.draft.gamma),
+        ("rounds", table.rounds),
+        ("seed", seed if table_file is None else None),
+        ("method", _method(counts, table_file)),
+    )
+    emit(simulation_report(name, strategy, table, result, parameters), output)
+    return result.passed
+
+
+def _sample(strategy: Strategy, rounds: int, seed: int, *, counts: bool) -> AcceptanceTable:
+    if counts:
+        return simulate_counts(strategy, rounds=rounds, rng=seed)
+    with shown_progress("flipping tokens") as progress:
+        return simulate(strategy, rounds=rounds, rng=seed, progress=progress)
+
+
+def _method(counts: bool, table_file: Path | None) -> str:  # noqa: FBT001
+    if table_file is not None:
+        return f"table {table_file}"
+    return "binomial counts" if counts else "flipped tokens"
+
+
+def _numbers(option: str, text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(f"{option} must be numbers separated by commas; got {text!r}.") from None
+
+
+def _costs(text: str) -> float | tuple[float, ...]:
+    values = _numbers("--verify-cost", text)
+    return values[0] if len(values) == 1 else values
+
+
+def _required_gamma(gamma: int | None) -> int:
+    if gamma is None:
+        raise ValueError("--gamma must be given: the number of tokens drafted per round.")
+    return gamma
+
+
+def main() -> None:
+    """Run the command line; errors become one sentence on stderr and an exit code."""
+    from analysis.table_file import TableFileError  # noqa: PLC0415
+    from real_runs.engines.errors import MetricsFormatError  # noqa: PLC0415
+
+    try:
+        app()
+    except (MetricsFormatError, TableFileError) as error:
+        _fail(error, EXIT_BAD_DATA)
+    except (ValueError, OSError) as error:
+        _fail(error, EXIT_USAGE)
+    except KeyboardInterrupt:
+        _fail("interrupted.", EXIT_INTERRUPTED)
+
+
+def _fail(problem: Exception | str, code: int) -> None:
+    if isinstance(problem, BrokenPipeError):  # the reader of our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    if isinstance(problem, OSError) and problem.filename is not None:
+        problem = f"{problem.filename}: {problem.strerror}."
+    print(f"Error: {problem}", file=sys.stderr)  # noqa: T201
+    sys.exit(code)

@@ -1,0 +1,121 @@
+"""Figures for print and notebooks, drawn with matplotlib and without its global state."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from itertools import cycle
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from analysis.exact import round_law
+from analysis.formulas import expected_tokens, speedup
+from analysis.optimum import BestGamma, VerifyCost, best_gamma, verify_costs
+from analysis.palette import BEST, EXACT, LINES, PLAIN, SIMULATED, YOURS
+from simulator import AcceptanceTable, Strategy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_SIZE = (7.0, 4.2)
+_DASHES = ("-", "--", "-.", ":")
+
+
+def tokens_histogram(table: AcceptanceTable, strategy: Strategy) -> Figure:
+    """Share of rounds by tokens emitted: bars as simulated, points as the exact pmf says."""
+    figure, axes = _axes("Tokens per round", "Share of rounds")
+    tokens = np.arange(1, table.depths + 2)
+    shares = np.asarray(table.ended) / max(table.rounds, 1)
+    axes.bar(tokens, shares, color=SIMULATED, label=f"simulated, {table.rounds:,} rounds")
+    axes.plot(tokens, round_law(strategy).pmf, "o", color=EXACT, label="exact", zorder=3)
+    axes.set_xticks(tokens)
+    axes.legend(frameon=False)
+    axes.set_title(f"{table.tokens_per_round} tokens per round")
+    return figure
+
+
+def speedup_over_gamma(
+    p: float,
+    gamma: int,
+    cost_ratio: float,
+    *,
+    max_gamma: int = 16,
+    verify_cost: VerifyCost = 1.0,
+    overhead: float = 0.0,
+) -> Figure:
+    """Speedup against draft length, with the chosen gamma, the best one and the flat region."""
+    figure, axes = _axes("Draft length γ [tokens]", "Speedup over plain decoding")
+    last = max(max_gamma, gamma)
+    gammas = np.arange(1, last + 1)
+    costs = verify_costs(verify_cost, last)[1:]
+    values = np.asarray(speedup(p, gammas, cost_ratio, verify_cost=costs, overhead=overhead))
+    best = best_gamma(p, cost_ratio, max_gamma=last, verify_cost=verify_cost, overhead=overhead)
+    axes.axhline(1.0, color=PLAIN, linestyle="--", linewidth=1)
+    axes.text(last, 1.0, "plain decoding", color=PLAIN, ha="right", va="bottom", fontsize=9)
+    axes.plot(gammas, values, color=EXACT)
+    _mark_flat(axes, best)
+    if best.gamma:
+        axes.plot(
+            best.gamma,
+            best.speedup,
+            "D",
+            color=BEST,
+            label=f"best: γ = {best.gamma}, {best.speedup:.2f}×",
+        )
+    if gamma:
+        yours = float(values[gamma - 1])
+        axes.plot(gamma, yours, "o", color=YOURS, label=f"γ = {gamma}, {yours:.2f}×")
+    axes.set_title(f"p = {p:g}, cost ratio {cost_ratio:g}")
+    axes.legend(frameon=False)
+    return figure
+
+
+def tokens_over_p(gammas: Sequence[int] = (1, 2, 4, 8)) -> Figure:
+    """Expected tokens per round against p, one line per draft length."""
+    figure, axes = _axes("Acceptance p", "Expected tokens per round")
+    p = np.linspace(0.0, 1.0, 201)
+    for gamma, dash, color in zip(gammas, cycle(_DASHES), cycle(LINES), strict=False):
+        tokens = np.asarray(expected_tokens(p, gamma))
+        axes.plot(p, tokens, dash, color=color, label=f"γ = {gamma}")
+    axes.legend(frameon=False)
+    return figure
+
+
+def speedup_over_p(cost_ratio: float, gammas: Sequence[int] = (1, 2, 4, 8)) -> Figure:
+    """Speedup against p, one line per draft length: below 1 the draft costs more than it gives."""
+    figure, axes = _axes("Acceptance p", "Speedup over plain decoding")
+    p = np.linspace(0.0, 1.0, 201)
+    axes.axhline(1.0, color=PLAIN, linestyle="--", linewidth=1)
+    for gamma, dash, color in zip(gammas, cycle(_DASHES), cycle(LINES), strict=False):
+        values = np.asarray(speedup(p, gamma, cost_ratio))
+        axes.plot(p, values, dash, color=color, label=f"γ = {gamma}")
+    axes.set_title(f"cost ratio {cost_ratio:g}")
+    axes.legend(frameon=False)
+    return figure
+
+
+def png(figure: Figure) -> bytes:
+    """The figure as PNG at 160 dots per inch."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=160)
+    return buffer.getvalue()
+
+
+def _axes(x_label: str, y_label: str) -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure  # noqa: PLC0415 — matplotlib costs a second at import
+
+    figure = Figure(figsize=_SIZE, layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def _mark_flat(axes: Axes, best: BestGamma) -> None:
+    if len(best.flat) > 1 and best.gamma:
+        axes.axvspan(
+            best.flat[0], best.flat[-1], color=BEST, alpha=0.12, label="within 1 % of best"
+        )

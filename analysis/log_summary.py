@@ -1,0 +1,153 @@
+"""What the counts of an engine's log mean: p, tokens per round, speedup, each as far as they go."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+from analysis.convert import equivalent_p
+from analysis.formulas import expected_tokens, round_cost
+from analysis.uncertainty import Range, estimate_p, estimate_p_by_depth, p_bounds, p_by_depth_bounds
+from simulator import AcceptanceTable, AcceptanceTotals, Counts, Estimate
+from simulator._checks import as_count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSummary:
+    """The quantities that follow from counts; None where nothing follows.
+
+    `p` and `p_by_depth` are estimates with intervals, where every tested token is known; `p_range`
+    and `p_by_depth_range` are what the counts allow. `formula_tokens` is E(p, gamma) over `p_range`;
+    `naive_tokens` is what the closed form promises when accepted / drafted is mistaken for p;
+    `equivalent_p` explains accepted / drafted if every draft had gamma tokens. `round_cost` and
+    `speedup` use the mean draft length drafted / rounds.
+    """
+
+    rounds: int | None
+    drafted: int
+    accepted: int
+    gamma: int | None
+    accepted_fraction: float
+    p: Estimate | None
+    p_range: Range
+    p_by_depth: tuple[Estimate, ...] | None
+    p_by_depth_range: tuple[Range, ...] | None
+    tokens_per_round: Estimate | None
+    formula_tokens: Range | None
+    naive_tokens: float | None
+    equivalent_p: float | None
+    round_cost: float | None = None
+    speedup: Estimate | None = None
+
+
+def summarize(
+    counts: Counts,
+    *,
+    gamma: int | None = None,
+    cost_ratio: float | None = None,
+    verify_cost: float = 1.0,
+    overhead: float = 0.0,
+) -> LogSummary:
+    """Everything that follows from the counts of a log, and nothing else.
+
+    `gamma` is the configured draft length, for logs that do not show it: it narrows the bounds of p
+    and allows the equivalent p. The speedup needs `cost_ratio` and the rounds. Raises ValueError if
+    `gamma` contradicts the counts.
+
+    >>> counts = AcceptanceTotals(
+    ...     rounds=87, drafted=259, accepted=167, accepted_by_depth=(70, 55, 42), longest_draft=3)
+    >>> summary = summarize(counts, cost_ratio=0.1)
+    >>> [round(end, 3) for end in summary.p_range], [round(end, 2) for end in summary.formula_tokens]
+    ([0.788, 0.795], [2.9, 2.93])
+    >>> summary.tokens_per_round, summary.speedup
+    (2.92 ± 0.13, 2.250 ± 0.099)
+    """
+    if isinstance(counts, AcceptanceTable):
+        summary = _of_table(counts, gamma)
+    else:
+        summary = _of_totals(_with_gamma(counts, gamma))
+    if cost_ratio is None or not counts.rounds or summary.tokens_per_round is None:
+        return summary
+    drafting = cost_ratio * counts.drafted / counts.rounds
+    cost = float(round_cost(1, drafting, verify_cost=verify_cost, overhead=overhead))
+    speedup = summary.tokens_per_round.scaled(1.0 / cost)
+    return dataclasses.replace(summary, round_cost=cost, speedup=speedup)
+
+
+def _of_table(table: AcceptanceTable, gamma: int | None) -> LogSummary:
+    if gamma is not None and gamma != table.depths:
+        raise ValueError(f"gamma must be the {table.depths} positions of the log; got {gamma}.")
+    p = estimate_p(table)
+    return LogSummary(
+        rounds=table.rounds,
+        drafted=table.drafted,
+        accepted=sum(table.accepted),
+        gamma=table.depths,
+        accepted_fraction=table.accepted_fraction.value,
+        p=p,
+        p_range=(p.value, p.value),
+        p_by_depth=estimate_p_by_depth(table),
+        p_by_depth_range=None,
+        tokens_per_round=table.tokens_per_round,
+        formula_tokens=_formula_tokens((p.value, p.value), table.depths),
+        naive_tokens=_naive_tokens(table.accepted_fraction.value, table.depths),
+        equivalent_p=_equivalent_p(table.accepted_fraction.value, table.depths),
+    )
+
+
+def _of_totals(totals: AcceptanceTotals) -> LogSummary:
+    bounds = p_bounds(totals)
+    return LogSummary(
+        rounds=totals.rounds,
+        drafted=totals.drafted,
+        accepted=totals.accepted,
+        gamma=totals.longest_draft,
+        accepted_fraction=totals.accepted_fraction,
+        p=None,
+        p_range=bounds,
+        p_by_depth=None,
+        p_by_depth_range=p_by_depth_bounds(totals),
+        tokens_per_round=totals.tokens_per_round if totals.rounds else None,
+        formula_tokens=_formula_tokens(bounds, totals.longest_draft),
+        naive_tokens=_naive_tokens(totals.accepted_fraction, totals.longest_draft),
+        equivalent_p=_equivalent_p(totals.accepted_fraction, totals.longest_draft),
+    )
+
+
+def _with_gamma(totals: AcceptanceTotals, gamma: int | None) -> AcceptanceTotals:
+    if gamma is None:
+        return totals
+    gamma = as_count("gamma", gamma, least=1)
+    if totals.longest_draft is not None:
+        if totals.longest_draft != gamma:
+            raise ValueError(
+                f"gamma must be the {totals.longest_draft} positions of the log; got {gamma}."
+            )
+        return totals
+    if totals.rounds is not None and totals.drafted > totals.rounds * gamma:
+        raise ValueError(
+            f"gamma must be at least drafted / rounds = {totals.drafted / totals.rounds:.2f}; "
+            f"got {gamma}."
+        )
+    return dataclasses.replace(totals, longest_draft=gamma)
+
+
+def _formula_tokens(p_range: Range, gamma: int | None) -> Range | None:
+    if gamma is None or math.isnan(p_range[0]):
+        return None
+    return float(expected_tokens(p_range[0], gamma)), float(expected_tokens(p_range[1], gamma))
+
+
+def _naive_tokens(fraction: float, gamma: int | None) -> float | None:
+    return (
+        None if gamma is None or math.isnan(fraction) else float(expected_tokens(fraction, gamma))
+    )
+
+
+def _equivalent_p(fraction: float, gamma: int | None) -> float | None:
+    return (
+        None
+        if not gamma or math.isnan(fraction)
+        else equivalent_p(gamma=gamma, accepted_fraction=fraction)
+    )

@@ -1,0 +1,166 @@
+"""One report, three forms: tables on a terminal, strict JSON, CSV. Data on stdout, the rest on stderr."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+import math
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from simulator import AcceptanceTable
+
+SCHEMA_VERSION = 1
+
+Cell: TypeAlias = str | int | float | bool | None
+Row: TypeAlias = tuple[Cell, ...]
+
+_WIDEST_CELL = 36
+_PIPED_WIDTH = 160  # a table must not lose cells because nobody watches
+
+
+class Format(StrEnum):
+    """How a command prints its data."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A named table: one cell per column in every row; `too_wide` columns are not shown on a terminal."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    too_wide: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a command has to say.
+
+    `parameters` echo the input, the seed included. CSV prints the first section only. `headline` is
+    one sentence for people, `notes` are what a reader must know to use the numbers. `table` holds
+    the counts behind the sections, so that another command can read them back.
+    """
+
+    command: str
+    parameters: tuple[tuple[str, Cell], ...]
+    sections: tuple[Section, ...]
+    headline: str = ""
+    notes: tuple[str, ...] = ()
+    table: AcceptanceTable | None = None
+
+
+def emit(report: Report, output: Format) -> None:
+    """Print the report: data on stdout, headline, notes and parameters on stderr."""
+    if output is Format.JSON:
+        print(to_json(report))  # noqa: T201 — printing is what this module is for
+        return
+    if output is Format.CSV:
+        sys.stdout.write(to_csv(report))
+    else:
+        _print_tables(report)
+    sys.stdout.flush()  # keeps the remarks below the data when both go to one screen
+    for line in _remarks(report, output):
+        print(line, file=sys.stderr)  # noqa: T201
+
+
+def to_json(report: Report) -> str:
+    """Strict JSON (null for NaN and infinities) with a schema version."""
+    document: dict[str, object] = {
+        "schema_version": SCHEMA_VERSION,
+        "command": report.command,
+        "parameters": {name: _finite(value) for name, value in report.parameters},
+        "headline": report.headline,
+        "notes": list(report.notes),
+    }
+    for section in report.sections:
+        document[section.name] = [
+            {name: _finite(cell) for name, cell in zip(section.columns, row, strict=True)}
+            for row in section.rows
+        ]
+    if report.table is not None:
+        document["table"] = dataclasses.asdict(report.table)
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
+
+
+def to_csv(report: Report) -> str:
+    """The first section under a header line; unknown values are empty."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(report.sections[0].columns)
+    writer.writerows([_finite(cell) for cell in row] for row in report.sections[0].rows)
+    return buffer.getvalue()
+
+
+def _print_tables(report: Report) -> None:
+    from rich.console import Console  # noqa: PLC0415 — JSON and CSV do without
+    from rich.table import Table  # noqa: PLC0415
+
+    console = Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH, highlight=False)
+    for number, section in enumerate(report.sections):
+        if number:
+            console.print()
+        shown = [i for i, column in enumerate(section.columns) if column not in section.too_wide]
+        table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
+        for index in shown:
+            cells = [row[index] for row in section.rows]
+            numeric = all(isinstance(cell, (int, float, type(None))) for cell in cells)
+            table.add_column(
+                section.columns[index].replace("_", " "),
+                justify="right" if numeric else "left",
+                max_width=None if index == shown[-1] else _WIDEST_CELL,
+            )
+        for row in section.rows:
+            table.add_row(*(as_text(row[index]) for index in shown))
+        console.print(table)
+
+
+def _remarks(report: Report, output: Format) -> list[str]:
+    echo = ", ".join(
+        f"{name} {value:g}" if isinstance(value, float) else f"{name} {as_text(value)}"
+        for name, value in report.parameters
+        if value is not None
+    )
+    lines = [report.headline, *(f"note: {note}" for note in report.notes)]
+    if output is Format.CSV and len(report.sections) > 1:
+        names = ", ".join(section.name for section in report.sections[1:])
+        lines.append(f"note: CSV holds {report.sections[0].name}; JSON also has {names}.")
+    return ["", *(line for line in lines if line), *([f"[{echo}]"] if echo else [])]
+
+
+def as_text(cell: Cell) -> str:
+    """A cell as people read it: four decimals, thousands separated, nothing for unknown.
+
+    >>> as_text(2.77310), as_text(200_000), as_text(None), as_text(1.2e-9)
+    ('2.7731', '200,000', '', '1.2e-09')
+    """
+    match cell:
+        case None:
+            return ""
+        case bool():
+            return "yes" if cell else "no"
+        case int():
+            return f"{cell:,}"
+        case float():
+            return _float_text(cell)
+    return cell
+
+
+def _float_text(value: float) -> str:
+    if math.isnan(value):
+        return ""
+    if value == 0.0 or 5e-5 <= abs(value) < 1e6:
+        return f"{value:.4f}"
+    return f"{value:.4g}"
+
+
+def _finite(cell: Cell) -> Cell:
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell

@@ -1,0 +1,158 @@
+"""The reports of the command line: results as rows, with their verdicts. No parsing, no printing."""
+
+from __future__ import annotations
+
+import math
+
+from analysis.article import judgements, worked_example
+from analysis.check import Check
+from analysis.exact import round_law
+from analysis.formulas import (
+    expected_tokens,
+    round_cost,
+    speedup,
+    tokens_variance,
+    whole_request_speedup,
+)
+from analysis.optimum import VerifyCost, best_gamma, verify_costs
+from analysis.output import Cell, Report, Row, Section
+from analysis.verdict import verdict
+from simulator import AcceptanceTable, Strategy
+
+
+def article_report(table: AcceptanceTable, seed: int) -> Report:
+    """The worked example in closed form and from flipped tokens, then every claim judged."""
+    flipped = table.tokens_per_round
+    cost = next(number.exact for number in worked_example() if number.name == "cost of a round")
+    simulated = {
+        "p^5": (table.conditional_acceptance[0].value ** (table.depths + 1), None),
+        "tokens per round": (flipped.value, flipped.se),
+        "speedup": (flipped.value / cost, None if flipped.se is None else flipped.se / cost),
+    }
+    numbers: list[Row] = []
+    for number in worked_example():
+        value, se = simulated.get(number.name, (None, None))
+        numbers.append((number.name, number.printed, number.exact, value, se, _yes(number.agrees)))
+    claims = [(entry.verdict, entry.claim, entry.says, entry.finding) for entry in judgements()]
+    agree = all(number.agrees for number in worked_example())
+    return Report(
+        command="article",
+        parameters=(("rounds", table.rounds), ("seed", seed)),
+        sections=(
+            Section(
+                name="numbers",
+                columns=("number", "article", "exact", "simulated", "se", "agrees"),
+                rows=tuple(numbers),
+            ),
+            Section(
+                name="claims",
+                columns=("verdict", "claim", "article_says", "finding"),
+                rows=tuple(claims),
+                too_wide=("article_says",),
+            ),
+        ),
+        headline=f"The article's numbers {'are' if agree else 'are not'} reproduced: "
+        f"{float(expected_tokens(0.7, 4)):.4f} tokens per round exactly, {flipped} from "
+        f"{table.rounds:,} rounds of flipped tokens.",
+        table=table,
+    )
+
+
+def simulation_report(
+    command: str,
+    strategy: Strategy,
+    table: AcceptanceTable,
+    result: Check,
+    parameters: tuple[tuple[str, Cell], ...],
+) -> Report:
+    """Sampled quantities beside the exact ones, the distribution of tokens, the counts."""
+    law = round_law(strategy)
+    quantities = [
+        (row.quantity, row.exact, row.simulated, row.se, row.z) for row in result.comparisons
+    ]
+    lengths = [
+        (n + 1, count, count / table.rounds, weight)
+        for n, (count, weight) in enumerate(zip(table.ended, law.pmf, strict=True))
+    ]
+    worst = max((abs(row.z) for row in result.comparisons), default=0.0)
+    agreement = "agrees with" if result.passed else "contradicts"
+    fit = "" if math.isnan(result.chi_square_p) else f", chi-square p = {result.chi_square_p:.2g}"
+    impossible = "" if result.support_ok else ", and impossible lengths occurred"
+    return Report(
+        command=command,
+        parameters=parameters,
+        sections=(
+            Section(
+                name="quantities",
+                columns=("quantity", "exact", "simulated", "se", "z"),
+                rows=tuple(quantities),
+            ),
+            Section(
+                name="lengths", columns=("tokens", "rounds", "share", "exact"), rows=tuple(lengths)
+            ),
+        ),
+        headline=f"{table.tokens_per_round} tokens per round; the sample {agreement} the exact law: "
+        f"largest |z| {worst:.2f} (limit {result.z_limit:.2f}){fit}{impossible}.",
+        table=table,
+    )
+
+
+def prediction_report(
+    *,
+    p: float,
+    gamma: int,
+    cost_ratio: float,
+    verify_cost: VerifyCost,
+    overhead: float,
+    prefill_share: float,
+    max_gamma: int,
+    notes: tuple[str, ...],
+) -> Report:
+    """Tokens, cost and speedup for every draft length up to max_gamma, with a verdict."""
+    last = max(gamma, max_gamma)
+    best = best_gamma(p, cost_ratio, max_gamma=last, verify_cost=verify_cost, overhead=overhead)
+    costs = verify_costs(verify_cost, last)
+    rows: list[Row] = []
+    for length in range(1, last + 1):
+        cost = float(costs[length])
+        gain = float(speedup(p, length, cost_ratio, verify_cost=cost, overhead=overhead))
+        rows.append(
+            (
+                length,
+                float(expected_tokens(p, length)),
+                math.sqrt(float(tokens_variance(p, length))),
+                float(round_cost(length, cost_ratio, verify_cost=cost, overhead=overhead)),
+                gain,
+                float(whole_request_speedup(gain, prefill_share)),
+                _marks(length, gamma, best.gamma, best.flat),
+            )
+        )
+    sentence = verdict(
+        p, gamma, cost_ratio, best, verify_cost=float(costs[gamma]), overhead=overhead
+    )
+    columns = ("gamma", "tokens_per_round", "sd", "round_cost", "speedup", "whole_request", "mark")
+    return Report(
+        command="predict",
+        parameters=(
+            ("p", p),
+            ("gamma", gamma),
+            ("cost_ratio", cost_ratio),
+            ("verify_cost", float(costs[gamma])),
+            ("overhead", overhead),
+            ("prefill_share", prefill_share),
+        ),
+        sections=(Section(name="by_gamma", columns=columns, rows=tuple(rows)),),
+        headline=sentence,
+        notes=notes,
+    )
+
+
+def _marks(length: int, yours: int, best: int, flat: tuple[int, ...]) -> str:
+    marks = ["yours"] * (length == yours) + ["best"] * (length == best)
+    if length in flat and length != best and best:
+        marks.append("within 1 % of best")
+    return ", ".join(marks)
+
+
+def _yes(value: bool) -> str:  # noqa: FBT001
+    return "yes" if value else "no"

@@ -1,0 +1,45 @@
+"""Counts read back from the JSON that the command line writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from simulator import AcceptanceTable
+
+
+class TableFileError(ValueError):
+    """A table file that cannot be used: names the file and what is wrong."""
+
+
+_LARGEST = 1_000_000  # bytes; a table of 10,000 depths is a tenth of it
+
+
+def read_table(path: Path) -> AcceptanceTable:
+    """The AcceptanceTable under "table" in a report of `simulate` or `import`.
+
+    Raises TableFileError naming the file and what is missing or wrong; OSError if it cannot be opened.
+    """
+    with path.open("rb") as stream:
+        text = stream.read(_LARGEST + 1)
+    if len(text) > _LARGEST:
+        raise TableFileError(f"{path}: a table file must be at most {_LARGEST:,} bytes.")
+    try:
+        fields = json.loads(text)["table"]
+        return AcceptanceTable(
+            rounds=fields["rounds"],
+            drafted=fields["drafted"],
+            tested=tuple(fields["tested"]),
+            accepted=tuple(fields["accepted"]),
+            discarded=fields["discarded"],
+            length_rule=fields["length_rule"],
+        )
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+        problem = "is no JSON"
+    except (KeyError, TypeError):
+        problem = 'has no "table" with rounds, drafted, tested, accepted, discarded, length_rule'
+    except ValueError as error:
+        problem = f"has an impossible table: {error}"
+    raise TableFileError(
+        f"{path} {problem}; expected the JSON of `specdec simulate --format json`."
+    )
