@@ -7,8 +7,7 @@ Axes are pinned to steps, so that they do not jump while a value moves.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import altair as alt
 import numpy as np
@@ -24,23 +23,7 @@ if TYPE_CHECKING:
 
     from simulator import AcceptanceTable, Estimate, Strategy
 
-LayeredChart: TypeAlias = alt.LayerChart | alt.FacetChart
-BlockKind: TypeAlias = Literal["plain pass", "draft step", "overhead", "checking pass"]
-PLAIN_LANE, SPECULATIVE_LANE = "professor alone", "student + professor"
-_KINDS: tuple[BlockKind, ...] = ("plain pass", "draft step", "overhead", "checking pass")
-_KIND_COLOURS = [PLAIN, SIMULATED, "#CC79A7", EXACT]
-_HEIGHT = 300
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaneBlock:
-    """A stretch of time on a lane [target steps], and the tokens that arrive at its end."""
-
-    lane: str
-    kind: BlockKind
-    start: float
-    end: float
-    tokens: int = 0
+_HEIGHT = 360
 
 
 def tokens_histogram(table: AcceptanceTable, strategy: Strategy) -> alt.LayerChart:
@@ -65,12 +48,14 @@ def tokens_histogram(table: AcceptanceTable, strategy: Strategy) -> alt.LayerCha
             axis=alt.Axis(format="%"),
             scale=alt.Scale(domain=[0.0, top]),
         ),
-        color=_colours([simulated, exact], [SIMULATED, EXACT]),
+        color=colours([simulated, exact], [SIMULATED, EXACT]),
         tooltip=["series:N", "tokens:O", alt.Tooltip("share:Q", format=".3%")],
     )
-    bars = base.transform_filter(alt.datum.series == simulated).mark_bar(stroke=PLAIN)
-    points = base.transform_filter(alt.datum.series == exact).mark_point(
-        shape="diamond", filled=True, size=110, opacity=1.0, stroke="white", strokeWidth=1
+    bars = _only(base, simulated).mark_bar()
+    points = (
+        _only(base, exact)
+        .encode(shape=_shapes([simulated, exact], ["square", "diamond"]))
+        .mark_point(filled=True, size=130, opacity=1.0)
     )
     return alt.LayerChart(layer=[bars, points]).properties(
         height=_HEIGHT,
@@ -118,20 +103,22 @@ def speedup_over_gamma(
     line = alt.Chart(curve).mark_line(
         color=EXACT, strokeWidth=2.5, point={"color": EXACT, "size": 25}
     )
-    points = alt.Chart(marked).mark_point(filled=True, opacity=1.0, stroke="white", strokeWidth=1.5)
+    points = alt.Chart(marked).encode(
+        x=x,
+        y=y,
+        color=colours(names, [YOURS, BEST]),
+        shape=_shapes(names, ["circle", "diamond"]),
+        tooltip=["series:N", *tooltip],
+    )
     layers = [
         *_flat_band(best.flat if best.pays else ()),
         alt.Chart(pd.DataFrame({"speedup": [1.0]}))
         .mark_rule(color=PLAIN, strokeDash=[6, 4], strokeWidth=1.5)
         .encode(y="speedup:Q"),
         line.encode(x=x, y=y, tooltip=tooltip),
-        points.encode(
-            x=x,
-            y=y,
-            color=_colours(names, [YOURS, BEST]),
-            shape=alt.Shape("series:N", scale=alt.Scale(domain=names, range=["circle", "diamond"])),
-            size=alt.Size("series:N", scale=alt.Scale(domain=names, range=[320, 110]), legend=None),
-            tooltip=["series:N", *tooltip],
+        _only(points, names[0]).mark_point(filled=True, size=320, opacity=1.0),
+        _only(points, names[1]).mark_point(
+            filled=True, size=120, opacity=1.0, stroke="white", strokeWidth=1
         ),
     ]
     return alt.LayerChart(layer=layers).properties(
@@ -149,124 +136,78 @@ def acceptance_by_depth(
     by_depth: Sequence[Estimate], *, pooled: float | None = None
 ) -> alt.LayerChart:
     """Acceptance of tested tokens per depth, with 95 % intervals; a dashed line at the pooled p."""
-    rows = pd.DataFrame(
-        [
-            {
-                "depth": depth,
-                "p": estimate.value,
-                "low": estimate.value if estimate.interval is None else estimate.interval[0],
-                "high": estimate.value if estimate.interval is None else estimate.interval[1],
-            }
-            for depth, estimate in enumerate(by_depth, start=1)
-            if not math.isnan(estimate.value)  # a depth that was never tested
+    rows = [
+        (depth, *(estimate.interval or (estimate.value, estimate.value)), estimate.value)
+        for depth, estimate in enumerate(by_depth, start=1)
+        if not math.isnan(estimate.value)  # a depth that was never tested
+    ]
+    words = ", ".join(f"{depth}: {estimate}" for depth, estimate in enumerate(by_depth, start=1))
+    return _by_depth(rows, pooled, f"with 95 % intervals: {words}")
+
+
+def acceptance_ranges(by_depth: Sequence[tuple[float, float]]) -> alt.LayerChart:
+    """Acceptance of tested tokens per depth where the counts allow a range: bars without points."""
+    rows = [
+        (depth, low, high, None)
+        for depth, (low, high) in enumerate(by_depth, start=1)
+        if not math.isnan(low)
+    ]
+    words = ", ".join(f"{depth}: {low:.3f} to {high:.3f}" for depth, low, high, _ in rows)
+    return _by_depth(rows, None, f"as ranges that the counts allow: {words}")
+
+
+def _by_depth(
+    rows: Sequence[tuple[int, float, float, float | None]], pooled: float | None, words: str
+) -> alt.LayerChart:
+    frame = pd.DataFrame(rows, columns=["depth", "low", "high", "p"])
+    base = alt.Chart(frame).encode(
+        x=alt.X("depth:O", title="Depth of the drafted token", axis=alt.Axis(labelAngle=0)),
+        tooltip=[
+            "depth:O",
+            *(alt.Tooltip(f"{name}:Q", format=".3f") for name in frame.columns[1:]),
         ],
-        columns=["depth", "p", "low", "high"],
-    )
-    base = alt.Chart(rows).encode(
-        x=alt.X("depth:O", title="Depth of the drafted token", axis=alt.Axis(labelAngle=0))
     )
     scale = alt.Scale(domain=[0.0, 1.0])
-    layers: list[alt.Chart] = [
-        base.mark_rule(color=EXACT, strokeWidth=2).encode(
-            y=alt.Y("low:Q", title="Kept, of those tested", scale=scale), y2="high:Q"
-        ),
-        base.mark_point(color=EXACT, filled=True, size=90, opacity=1.0).encode(
-            y=alt.Y("p:Q", scale=scale),
-            tooltip=[
-                "depth:O",
-                *(alt.Tooltip(f"{name}:Q", format=".3f") for name in ("p", "low", "high")),
-            ],
-        ),
+    low = alt.Y("low:Q", title="Kept, of those tested", scale=scale)
+    layers = [
+        base.mark_rule(color=EXACT, strokeWidth=3).encode(y=low, y2="high:Q"),
+        base.mark_tick(color=EXACT, thickness=3, width=18).encode(y=low),
+        base.mark_tick(color=EXACT, thickness=3, width=18).encode(y="high:Q"),
+        base.mark_point(color=EXACT, filled=True, size=110, opacity=1.0).encode(y="p:Q"),
     ]
     if pooled is not None:
-        rule = alt.Chart(pd.DataFrame({"p": [pooled]})).mark_rule(color=YOURS, strokeDash=[6, 4])
-        layers.append(rule.encode(y="p:Q"))
+        line = alt.Chart(pd.DataFrame({"pooled p": [pooled]}))
+        layers.append(
+            line.mark_rule(color=YOURS, strokeDash=[6, 4]).encode(
+                y="pooled p:Q", tooltip=[alt.Tooltip("pooled p:Q", format=".3f")]
+            )
+        )
     return alt.LayerChart(layer=layers).properties(
         height=_HEIGHT,
         title="Acceptance by depth",
-        description="Acceptance of tested tokens by depth with 95 % intervals: "
-        + ", ".join(f"{depth}: {estimate}" for depth, estimate in enumerate(by_depth, start=1)),
+        description=f"Acceptance of tested tokens by depth, {words}",
     )
 
 
-def round_timeline(
-    blocks: Sequence[LaneBlock], *, end: float, now: float, label_tokens: bool = True
-) -> alt.LayerChart:
-    """Two lanes on one time axis [target steps]: plain decoding above, speculation below."""
-    rows = pd.DataFrame(
-        [
-            {
-                "lane": block.lane,
-                "kind": block.kind,
-                "start": block.start,
-                "end": block.end,
-                "middle": (block.start + block.end) / 2,
-                "label": f"+{block.tokens}" if block.tokens and label_tokens else "",
-            }
-            for block in blocks
-        ],
-        columns=["lane", "kind", "start", "end", "middle", "label"],
-    )
-    lanes = alt.Y(
-        "lane:N",
-        title=None,
-        sort=None,
-        scale=alt.Scale(domain=[PLAIN_LANE, SPECULATIVE_LANE], paddingInner=0.35),
-        axis=alt.Axis(labelExpr="split(datum.label, ' + ')", labelLimit=200, ticks=False),
-    )
-    x = alt.X(
-        "start:Q",
-        title="Time (plain target steps)",
-        scale=alt.Scale(domain=[0.0, end], nice=False),
-        axis=alt.Axis(tickMinStep=1, format="d"),
-    )
-    bars = (
-        alt.Chart(rows)
-        .mark_bar(stroke="white", strokeWidth=1, cornerRadius=3)
-        .encode(
-            x=x,
-            x2="end:Q",
-            y=lanes,
-            color=_colours(list(_KINDS), _KIND_COLOURS, field="kind"),
-            tooltip=[
-                "lane:N",
-                "kind:N",
-                alt.Tooltip("start:Q", format=".2f"),
-                alt.Tooltip("end:Q", format=".2f"),
-            ],
-        )
-    )
-    text = (
-        alt.Chart(rows)
-        .mark_text(color="white", fontWeight="bold", fontSize=13)
-        .encode(x="middle:Q", y=lanes, text="label:N")
-    )
-    clock = (
-        alt.Chart(pd.DataFrame({"now": [now]}))
-        .mark_rule(color=YOURS, strokeWidth=2)
-        .encode(x="now:Q")
-    )
-    return alt.LayerChart(layer=[bars, text, clock]).properties(
-        height=150,
-        description=(
-            f"Two lanes over {end:.2f} target steps, the clock at {now:.2f}. "
-            f"{_arrived(blocks, PLAIN_LANE)}; {_arrived(blocks, SPECULATIVE_LANE)}."
-        ),
-    )
-
-
-def _colours(names: list[str], colours: list[str], field: str = "series") -> alt.Color:
+def colours(names: list[str], values: list[str], field: str = "series") -> alt.Color:
+    """Colour by a named field, with its legend above the chart."""
     return alt.Color(
         f"{field}:N",
-        scale=alt.Scale(domain=names, range=colours),
-        legend=alt.Legend(
-            title=None, orient="top", labelLimit=260, columns=0, direction="horizontal"
-        ),
+        scale=alt.Scale(domain=names, range=values),
+        legend=alt.Legend(title=None, orient="top", labelLimit=260, columns=2, symbolSize=110),
     )
+
+
+def _shapes(names: list[str], shapes: list[str]) -> alt.Shape:
+    return alt.Shape("series:N", scale=alt.Scale(domain=names, range=shapes))
+
+
+def _only(chart: alt.Chart, series: str) -> alt.Chart:
+    return chart.transform_filter(alt.datum.series == series)
 
 
 def _flat_band(flat: Sequence[int]) -> list[alt.Chart]:
-    if len(flat) < 2:  # noqa: PLR2004 — one length is no band
+    if len(flat) < 2:
         return []
     band = pd.DataFrame({"from": [min(flat)], "to": [max(flat)]})
     return [alt.Chart(band).mark_rect(color=BEST, opacity=0.14).encode(x="from:Q", x2="to:Q")]
@@ -278,8 +219,3 @@ def _best_name(gamma: int, value: float) -> str:
 
 def _step_above(value: float, steps: Sequence[float]) -> float:
     return next((step for step in steps if value <= step), steps[-1])
-
-
-def _arrived(blocks: Sequence[LaneBlock], lane: str) -> str:
-    tokens = sum(block.tokens for block in blocks if block.lane == lane)
-    return f"{lane}: {tokens} tokens"

@@ -8,12 +8,24 @@ from __future__ import annotations
 
 import os
 import sys
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from analysis.options import (
+    AtOnce,
+    ByDepth,
+    CostRatio,
+    Gamma,
+    OutputFormat,
+    Overhead,
+    P,
+    Rounds,
+    Seed,
+    VerifyCostText,
+    numbers,
+)
 from analysis.output import Format, emit
 from analysis.progress import shown_progress
 from simulator import AcceptanceTable, draft_model, simulate, simulate_counts
@@ -21,7 +33,7 @@ from simulator import AcceptanceTable, draft_model, simulate, simulate_counts
 if TYPE_CHECKING:
     from simulator import Strategy
 
-EXIT_CHECK_FAILED, EXIT_USAGE, EXIT_BAD_DATA, EXIT_INTERRUPTED = 1, 2, 3, 130
+EXIT_CHECK_FAILED, EXIT_USAGE, EXIT_BAD_DATA = 1, 2, 3
 
 app = typer.Typer(
     name="specdec",
@@ -31,44 +43,6 @@ app = typer.Typer(
     help="Speculative decoding: does it pay, here? Data goes to stdout, everything else to stderr. "
     "Exit codes: 0 fine, 1 a check failed, 2 usage, 3 bad data.",
 )
-
-
-def _whole(text: str) -> int:
-    """A whole number, also written 1e6 or 200_000."""
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        number = Decimal("nan")
-    if not number.is_finite() or number.adjusted() > 30 or number != number.to_integral_value():
-        raise typer.BadParameter(f"must be a whole number such as 200000 or 1e6; got {text!r}.")
-    return int(number)
-
-
-P = Annotated[
-    float | None,
-    typer.Option(help="P(accepted | tested), in [0, 1]. Not the rate engines print: see `import`."),
-]
-Gamma = Annotated[int | None, typer.Option(help="Tokens drafted per round.")]
-ByDepth = Annotated[
-    str | None, typer.Option(help="Acceptance per depth instead of --p, e.g. 0.8,0.7,0.6.")
-]
-Rounds = Annotated[
-    int, typer.Option(parser=_whole, metavar="N", help="Rounds to run, e.g. 200000 or 1e6.")
-]
-Seed = Annotated[int, typer.Option(help="Seed of the random numbers; always echoed.")]
-Counts = Annotated[
-    bool, typer.Option("--counts", help="Draw the counts at once: for 1e9 rounds and more.")
-]
-CostRatio = Annotated[float, typer.Option(help="One draft step / one plain target step.")]
-Overhead = Annotated[float, typer.Option(help="Other cost of a round, in target steps.")]
-VerifyCostText = Annotated[
-    str,
-    typer.Option(
-        "--verify-cost",
-        help="Target pass over gamma + 1 tokens / over 1: one number, or one per gamma from 0 on.",
-    ),
-]
-OutputFormat = Annotated[Format, typer.Option("--format", help="How to print the data.")]
 
 
 @app.command()
@@ -88,7 +62,7 @@ def simulate_command(
     by_depth: ByDepth = None,
     rounds: Rounds = 200_000,
     seed: Seed = 0,
-    counts: Counts = False,  # noqa: FBT002
+    counts: AtOnce = False,  # noqa: FBT002
     output: OutputFormat = Format.TABLE,
 ) -> None:
     """Flip the tested tokens of many rounds; sampled quantities beside the exact ones."""
@@ -102,7 +76,7 @@ def check_command(
     by_depth: ByDepth = None,
     rounds: Rounds = 200_000,
     seed: Seed = 0,
-    counts: Counts = False,  # noqa: FBT002
+    counts: AtOnce = False,  # noqa: FBT002
     table: Annotated[
         Path | None,
         typer.Option(
@@ -186,8 +160,9 @@ def import_command(
     from analysis.log_summary import summarize  # noqa: PLC0415
     from real_runs.engines import read_log  # noqa: PLC0415
 
+    name = "stdin" if source == "-" else source
     stream = sys.stdin.buffer if source == "-" else Path(source)
-    readings = read_log(stream, engine=engine, name="stdin" if source == "-" else source)
+    readings = read_log(stream, engine=engine, name=name)
     logs = tuple(
         ImportedLog(
             name=reading.engine,
@@ -209,7 +184,7 @@ def import_command(
         for reading in readings
         if reading.counts is not None
     )
-    emit(import_report(logs, source=source, cost_ratio=cost_ratio, gamma=gamma), output)
+    emit(import_report(logs, source=name, cost_ratio=cost_ratio, gamma=gamma), output)
 
 
 @app.command(name="app")
@@ -242,7 +217,7 @@ def _simulation(
     from analysis.table_file import read_table  # noqa: PLC0415
 
     strategy = draft_model(
-        p=p, by_depth=None if by_depth is None else _numbers("--by-depth", by_depth), gamma=gamma
+        p=p, by_depth=None if by_depth is None else numbers("--by-depth", by_depth), gamma=gamma
     )
     table = read_table(table_file) if table_file else _sample(strategy, rounds, seed, counts=counts)
     result = check(strategy, table)
@@ -271,15 +246,8 @@ def _method(counts: bool, table_file: Path | None) -> str:  # noqa: FBT001
     return "binomial counts" if counts else "flipped tokens"
 
 
-def _numbers(option: str, text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise ValueError(f"{option} must be numbers separated by commas; got {text!r}.") from None
-
-
 def _costs(text: str) -> float | tuple[float, ...]:
-    values = _numbers("--verify-cost", text)
+    values = numbers("--verify-cost", text)
     return values[0] if len(values) == 1 else values
 
 
@@ -300,15 +268,13 @@ def main() -> None:
         _fail(error, EXIT_BAD_DATA)
     except (ValueError, OSError) as error:
         _fail(error, EXIT_USAGE)
-    except KeyboardInterrupt:
-        _fail("interrupted.", EXIT_INTERRUPTED)
 
 
-def _fail(problem: Exception | str, code: int) -> None:
-    if isinstance(problem, BrokenPipeError):  # the reader of our output has seen enough
+def _fail(error: Exception, code: int) -> None:
+    if isinstance(error, BrokenPipeError):  # the reader of our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    if isinstance(problem, OSError) and problem.filename is not None:
-        problem = f"{problem.filename}: {problem.strerror}."
-    print(f"Error: {problem}", file=sys.stderr)  # noqa: T201
+    named = isinstance(error, OSError) and error.filename is not None
+    sentence = f"{error.filename}: {error.strerror}." if named else str(error)
+    print(f"Error: {sentence}", file=sys.stderr)  # noqa: T201
     sys.exit(code)

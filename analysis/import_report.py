@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from analysis.log_summary import LogSummary
 from analysis.output import Report, Row, Section
+from analysis.uncertainty import one_p_probability
 from simulator import AcceptanceTable, Counts, Estimate, ReportedRatio
 
 
@@ -24,6 +26,11 @@ class ImportedLog:
     skipped: tuple[str, ...]
 
 
+_SURPRISING = 1e-3
+_INDEPENDENCE = (
+    "intervals take rounds as independent, for the log does not tell requests apart: "
+    "the real uncertainty is larger."
+)
 _COLUMNS = ("quantity", "value", "low", "high", "how_known")
 
 
@@ -41,7 +48,7 @@ def log_rows(
 
 def _count_rows(counts: Counts, summary: LogSummary) -> list[Row]:
     rows: list[Row] = [
-        ("rounds", summary.rounds, None, None, "counted" if summary.rounds else "not in the log"),
+        ("rounds", summary.rounds, None, None, "see notes" if summary.rounds else "not in the log"),
         ("drafted tokens", summary.drafted, None, None, "counted"),
         ("accepted tokens", summary.accepted, None, None, "counted"),
     ]
@@ -52,9 +59,12 @@ def _count_rows(counts: Counts, summary: LogSummary) -> list[Row]:
             rows.append((f"kept at depth {depth}", accepted, None, None, f"of {tested:,} tested"))
     elif counts.depth_bounds is not None:
         for depth, (low, high) in enumerate(counts.depth_bounds, 1):
-            known = low == high
-            how = "recovered from the printed ratio" if known else "the printed ratio is rounded"
-            rows.append((f"kept at depth {depth}", low if known else None, low, high, how))
+            if low == high:
+                how = "recovered from the printed ratio"
+                rows.append((f"kept at depth {depth}", low, None, None, how))
+            else:
+                how = "the printed ratio is rounded"
+                rows.append((f"kept at depth {depth}", None, low, high, how))
     return rows
 
 
@@ -156,6 +166,32 @@ def _notes(log: ImportedLog) -> list[str]:
     return [
         f"{log.name}: {log.used} of {log.lines:,} lines gave counts.",
         f"{log.name}: {log.definition}",
-        *(f"{log.name}: {note}" for note in log.notes),
+        *(f"{log.name}: {note}" for note in (*log.notes, *_findings(log))),
         *(f"{log.name}: skipped {entry}" for entry in log.skipped),
     ]
+
+
+def _findings(log: ImportedLog) -> list[str]:
+    findings = _one_p(log.counts, log.summary)
+    if log.summary.tokens_per_round is None:
+        findings.append(
+            "tokens per round and speedup need the rounds, which this log does not give."
+        )
+    elif log.summary.tokens_per_round.se is not None:
+        findings.append(_INDEPENDENCE)
+    return findings
+
+
+def _one_p(counts: Counts, summary: LogSummary) -> list[str]:
+    """Says so where one p for all depths cannot have given these counts."""
+    if not isinstance(counts, AcceptanceTable) or summary.formula_tokens is None:
+        return []
+    chance = one_p_probability(counts)
+    if math.isnan(chance) or chance > _SURPRISING:
+        return []
+    note = (
+        f"p is not the same at every depth (chance {chance:.0e} if it were): the closed form with "
+        f"one p gives {summary.formula_tokens[0]:.2f} tokens per round, the counts say "
+        f"{summary.tokens_per_round}; predict other draft lengths by depth."
+    )
+    return [note]

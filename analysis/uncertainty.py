@@ -36,6 +36,27 @@ def estimate_p_by_depth(table: AcceptanceTable, *, level: float = 0.95) -> tuple
     )
 
 
+def one_p_probability(table: AcceptanceTable) -> float:
+    """The chance of depths differing as much as these if one p ruled them all (NaN with one depth).
+
+    Likelihood-ratio test: G = 2 Σ [accepted log(p_i / p) + rejected log((1 - p_i) / (1 - p))] over
+    the tested depths against chi-square with one degree of freedom less than depths (Wilks 1938).
+
+    >>> round(one_p_probability(AcceptanceTable(
+    ...     rounds=100, drafted=200, tested=(100, 70), accepted=(70, 50))), 2)
+    0.84
+    """
+    from scipy.special import chdtrc  # noqa: PLC0415 — scipy.stats would cost a second at import
+
+    depths = [(a, t) for a, t in zip(table.accepted, table.tested, strict=True) if t]
+    kept, tested = sum(a for a, _ in depths), sum(t for _, t in depths)
+    if len(depths) < 2:
+        return math.nan
+    apart = math.fsum(_log_likelihood(a, t, a / t) for a, t in depths)
+    together = _log_likelihood(kept, tested, kept / tested)
+    return float(chdtrc(len(depths) - 1, max(2.0 * (apart - together), 0.0)))
+
+
 def p_bounds(totals: AcceptanceTotals) -> Range:
     """The smallest and the largest pooled p that the totals allow; nothing is assumed between them.
 
@@ -134,6 +155,11 @@ def _without_depths(totals: AcceptanceTotals) -> tuple[int, int]:
     if longest is None:
         return min(wasted, 1), most
     return -(-wasted // longest) if wasted else 0, most
+
+
+def _log_likelihood(successes: int, trials: int, p: float) -> float:
+    failures = trials - successes
+    return (successes and successes * math.log(p)) + (failures and failures * math.log1p(-p))
 
 
 def _share(accepted: int, rejected: int) -> float:

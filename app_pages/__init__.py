@@ -1,0 +1,1 @@
+"""The app: pages, their state and their words. Every number comes from simulator and analysis."""

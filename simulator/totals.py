@@ -65,6 +65,10 @@ class AcceptanceTotals:
             as_count("emitted", self.emitted)
         if self.longest_draft is not None:
             as_count("longest_draft", self.longest_draft)
+            if self.longest_draft == 0 and self.drafted:
+                raise ValueError(
+                    f"longest_draft must be above 0 with {self.drafted} drafted tokens; got 0."
+                )
             if self.rounds is not None and self.drafted > self.rounds * self.longest_draft:
                 raise ValueError(
                     f"drafted must be at most rounds × longest_draft "

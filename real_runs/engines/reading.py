@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from simulator import AcceptanceTable, AcceptanceTotals, ReportedRatio
-
-Counts: TypeAlias = AcceptanceTable | AcceptanceTotals
-"""The fullest record that the text supports: a table only where every depth is known."""
+from simulator import Counts, ReportedRatio
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,58 @@
+# Everything a fresh machine needs: Python >= 3.11, git and make. `make help` lists the targets.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q install -c constraints.txt
+SETUP := pyproject.toml constraints.txt
+
+.PHONY: help run app test test-browser lint notebook bench screenshots wheel clean
+
+help: ## Show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
+
+run: $(VENV)/.base ## Print the article's numbers, exact and simulated, and its claims judged
+	@$(BIN)/specdec article
+
+app: $(VENV)/.app ## Start the slider app in the browser
+	@$(BIN)/specdec app
+
+test: $(VENV)/.test ## Run all tests that need no browser
+	@$(BIN)/python -m pytest
+
+test-browser: $(VENV)/.browser ## Drive the app in a real Chromium (which must be installed)
+	@$(BIN)/python -m pytest -m browser tests
+
+lint: $(VENV)/.dev ## Linter, formatter and types
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+notebook: $(VENV)/.test ## Execute the notebooks
+	@$(BIN)/python -m pytest tests/test_notebooks.py
+
+bench: $(VENV)/.test ## Measure the speed claims and rewrite their tables
+	@$(BIN)/python benchmarks/engine.py --write
+
+screenshots: $(VENV)/.browser ## Take the pictures of the app again
+	@$(BIN)/python docs/make_screenshots.py
+
+wheel: $(VENV)/.dev ## Build the wheel and check what is in it
+	@rm -rf dist
+	@$(BIN)/python -m pip --disable-pip-version-check -q wheel . --no-deps -w dist
+	@$(BIN)/python .ci/check_wheel.py dist
+
+clean: ## Remove the virtual environment and everything generated
+	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/bin/python:
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base: $(VENV)/bin/python $(SETUP)
+	@echo "Installing specdec into $(VENV) ..." >&2
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/.app $(VENV)/.test $(VENV)/.browser $(VENV)/.dev: $(VENV)/.%: $(VENV)/.base
+	@echo "Installing the $* extra ..." >&2
+	@$(PIP) -e ".[$*]"
+	@touch $@

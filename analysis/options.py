@@ -1,0 +1,56 @@
+"""The options that several commands share, and how their texts become values."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import Annotated
+
+import typer
+
+from analysis.output import Format
+
+
+def whole(text: str) -> int:
+    """A whole number, also written 1e6 or 200_000."""
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        number = Decimal("nan")
+    if not number.is_finite() or number.adjusted() > 30 or number != number.to_integral_value():
+        raise typer.BadParameter(f"must be a whole number such as 200000 or 1e6; got {text!r}.")
+    return int(number)
+
+
+P = Annotated[
+    float | None,
+    typer.Option(help="P(accepted | tested), in [0, 1]. Not the rate engines print: see `import`."),
+]
+Gamma = Annotated[int | None, typer.Option(help="Tokens drafted per round.")]
+ByDepth = Annotated[
+    str | None, typer.Option(help="Acceptance per depth instead of --p, e.g. 0.8,0.7,0.6.")
+]
+Rounds = Annotated[
+    int, typer.Option(parser=whole, metavar="N", help="Rounds to run, e.g. 200000 or 1e6.")
+]
+Seed = Annotated[int, typer.Option(help="Seed of the random numbers; always echoed.")]
+AtOnce = Annotated[
+    bool, typer.Option("--counts", help="Draw the counts at once: for 1e9 rounds and more.")
+]
+CostRatio = Annotated[float, typer.Option(help="One draft step / one plain target step.")]
+Overhead = Annotated[float, typer.Option(help="Other cost of a round, in target steps.")]
+VerifyCostText = Annotated[
+    str,
+    typer.Option(
+        "--verify-cost",
+        help="Target pass over gamma + 1 tokens / over 1: one number, or one per gamma from 0 on.",
+    ),
+]
+OutputFormat = Annotated[Format, typer.Option("--format", help="How to print the data.")]
+
+
+def numbers(option: str, text: str) -> tuple[float, ...]:
+    """Numbers separated by commas; ValueError naming the option."""
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(f"{option} must be numbers separated by commas; got {text!r}.") from None

@@ -1,0 +1,114 @@
+"""The Monte Carlo panel: a fragment, so that rounds and seed redraw nothing else."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from analysis.check import z_limit
+from app_pages import downloads, snippets, state
+from app_pages.controls import number
+from app_pages.results import MonteCarlo, closed_form, histogram_spec, histogram_table, monte_carlo
+from app_pages.state import ROUNDS, ROUNDS_FIELD, SEED, Settings
+
+
+@st.fragment
+def panel() -> None:
+    """Rounds, seed, the histogram and how far the sample lies from the closed form."""
+    settings = state.current()
+    above = st.container()
+    _inputs()  # before their values are used: they may come from the address
+    rounds, seed = int(state.value_of(ROUNDS_FIELD)), int(state.value_of(SEED))
+    above.vega_lite_chart(
+        histogram_spec(settings.p, settings.gamma, rounds, seed),
+        width="stretch",
+        key="histogram_chart",
+    )
+    sample = monte_carlo(settings, rounds, seed)
+    _metrics(settings, sample)
+    _take_along(settings, rounds, seed)
+
+
+def _inputs() -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.select_slider(
+            ROUNDS_FIELD.label,
+            ROUNDS,
+            int(ROUNDS_FIELD.default),
+            format_func=lambda rounds: f"{rounds:,}",
+            key=ROUNDS_FIELD.key,
+            bind="query-params",
+            help=ROUNDS_FIELD.help,
+        )
+        number(SEED, width=130)
+        st.button("New seed", icon=":material/casino:", on_click=_next_seed)
+
+
+def _next_seed() -> None:
+    state.put(seed=(int(state.value_of(SEED)) + 1) % int(SEED.high))
+
+
+def _metrics(settings: Settings, sample: MonteCarlo) -> None:
+    exact = closed_form(settings)
+    low, high = sample.tokens.interval or (sample.tokens.value, sample.tokens.value)
+    error = "one round" if sample.tokens.se is None else f"± {sample.tokens.se:.4f}"
+    limit = z_limit()
+    columns = st.columns(3)
+    for column, label, value, below, words in zip(
+        columns,
+        ("Closed form", "Monte Carlo", "Difference"),
+        (f"{exact.tokens:.4f}", f"{sample.tokens.value:.4f}", f"{sample.z:+.2f}"),
+        ("exact", error, "standard errors"),
+        (
+            "Expected tokens per round.",
+            f"Mean of the rounds ± one standard error; 95 % interval {low:.4f} to {high:.4f}.",
+            f"One run in twenty is beyond ±2; beyond ±{limit:.2f} the engine would be called wrong.",
+        ),
+        strict=True,
+    ):
+        column.metric(
+            label, value, below, delta_color="off", delta_arrow="off", help=words, border=True
+        )
+    how = "every token flipped" if sample.flipped else "counts drawn directly, same distribution"
+    agrees = "agrees with" if sample.passed else "**contradicts**"
+    gain = sample.speedup.interval or (sample.speedup.value, sample.speedup.value)
+    st.caption(
+        f"95 %: {low:.4f} to {high:.4f} tokens, speedup {gain[0]:.3f} to {gain[1]:.3f}. The whole "
+        f"histogram {agrees} the exact law ({sample.table.rounds:,} rounds, {how})."
+    )
+
+
+def _take_along(settings: Settings, rounds: int, seed: int) -> None:
+    with st.container(horizontal=True, gap="small"):
+        st.download_button(
+            "PNG",
+            data=lambda: downloads.histogram_png(settings, rounds, seed),
+            file_name="tokens_per_round.png",
+            mime="image/png",
+            on_click="ignore",
+            icon=":material/download:",
+            key="histogram_png",
+        )
+        st.download_button(
+            "JSON",
+            data=lambda: downloads.everything_json(settings, rounds, seed),
+            file_name="specdec.json",
+            mime="application/json",
+            on_click="ignore",
+            icon=":material/download:",
+            key="everything_json",
+            help="Settings, closed form, counts and check.",
+        )
+        with st.popover("Share", icon=":material/link:"):
+            st.write("The address bar holds these settings. To copy:")
+            st.code(f"{(st.context.url or '').split('?')[0]}{state.share_query()}", language=None)
+    with st.expander("The numbers behind the histogram", icon=":material/table_chart:"):
+        st.dataframe(
+            histogram_table(settings.p, settings.gamma, rounds, seed),
+            hide_index=True,
+            key="histogram_numbers",
+        )
+    with st.expander(
+        "The same in Python and on the command line", expanded=True, icon=":material/terminal:"
+    ):
+        st.code(snippets.python(settings, rounds, seed), language="python")
+        st.code(snippets.command_line(settings, rounds, seed), language="bash")

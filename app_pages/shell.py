@@ -1,0 +1,45 @@
+"""The frame around the pages: navigation, page settings, and the last net under an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from app_pages import explore, one_round, read_a_log, state
+
+
+def main() -> None:
+    """Run the page that the address asks for."""
+    st.set_page_config(
+        page_title="specdec: does speculative decoding pay?",
+        page_icon=str(Path(__file__).with_name("icon.svg")),
+        layout="wide",
+    )
+    page = st.navigation(_pages(), position="top")
+    _name_bad_links()
+    try:
+        page.run()
+    except ValueError as error:  # a sentence of simulator or analysis; the visitor can go on
+        st.error(str(error), icon=":material/error:")
+
+
+def _pages() -> list[st.Page]:
+    first = st.Page(explore.page, title="Explore", icon=":material/tune:", default=True)
+
+    def log_page() -> None:
+        read_a_log.page(first)
+
+    return [
+        first,
+        st.Page(one_round.page, title="One round", icon=":material/school:", url_path="one_round"),
+        st.Page(log_page, title="Read a log", icon=":material/description:", url_path="read_a_log"),
+    ]
+
+
+def _name_bad_links() -> None:
+    """Streamlit drops a bad value in the address without a word; say which and what is used."""
+    if "link_read" not in st.session_state:
+        st.session_state["link_read"] = True
+        for problem in state.link_problems(st.query_params.to_dict()):
+            st.warning(problem, icon=":material/link_off:")

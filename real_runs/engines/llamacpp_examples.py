@@ -1,0 +1,116 @@
+"""The block that llama.cpp's examples print at the end of a run (examples/speculative, lookup)."""
+
+from __future__ import annotations
+
+import re
+
+from real_runs.engines.lines import Line
+from real_runs.engines.pool import Pool
+from real_runs.engines.printed import COUNT, Printed, as_count, as_printed
+from real_runs.engines.ratios import agreeing_fraction, check_counts, reported
+from real_runs.engines.reading import Reading
+from real_runs.engines.recovery import Recovered
+from real_runs.engines.skips import NoCounts, Skips
+from simulator import AcceptanceTotals
+
+SHAPE = "a block of 'n_predict = ...', 'n_drafted = ...' and 'n_accept = ...' (llama.cpp examples)"
+MARKERS = ("n_draft", "n_predict", "n_accept", "accept  ")
+
+_DEFINITION = "accepted / drafted of one run; the length of its drafts may have changed on the way."
+_ROUNDS = (
+    "rounds = n_predict - n_accept - 1: prefill emits one token, a round one more than it accepts; "
+    "rounds without a draft are among them."
+)
+_GAMMA = (
+    "n_draft is the last draft length where it adapts: it counts only if it explains all drafted."
+)
+_FIELD = re.compile(rf"\b(n_draft|n_predict|n_drafted|n_accept)\s*+=\s*+{COUNT}$")
+_ACCEPT = re.compile(r"(?<![\w.])accept\s*+=\s*+([\d.]++)%$")
+_NEEDED = ("n_predict", "n_drafted", "n_accept")
+
+
+class ExampleBlocks:
+    """Sums the blocks of one log, one per run of an example."""
+
+    def __init__(self, source: str, skips: Skips) -> None:
+        self._source = source
+        self._skips = skips
+        self._pool = Pool("run")
+        self._first_line = 0
+        self._texts: dict[str, str] = {}
+        self._printed: Printed | None = None
+
+    def take(self, line: Line) -> None:
+        """Collect one field; a field that comes again begins the next block."""
+        match = None if line.cut else _FIELD.search(line.text) or _ACCEPT.search(line.text)
+        if match is None:
+            return
+        name, text = match.groups() if match.re is _FIELD else ("accept", match[1])
+        if name in self._texts:
+            self._settle()
+        if not self._texts:
+            self._first_line = line.number
+        self._texts[name] = text
+
+    def _settle(self) -> None:
+        texts, self._texts = self._texts, {}
+        if "n_drafted" not in texts and "n_accept" not in texts:
+            return  # a lone n_predict is the setting of some run, not its result
+        with self._skips.guard(self._first_line, expected=SHAPE):
+            self._add(texts)
+
+    def _add(self, texts: dict[str, str]) -> None:
+        for name in _NEEDED:
+            if name not in texts:
+                raise NoCounts(f"the block has no '{name}'")
+        predicted, drafted, accepted = (as_count(name, texts[name]) for name in _NEEDED)
+        check_counts(self._source, self._first_line, accepted=accepted, drafted=drafted, of="run")
+        fraction = None
+        if "accept" in texts:
+            printed = as_printed("accept", texts["accept"])
+            fraction = agreeing_fraction(printed, accepted=accepted, drafted=drafted)
+        # Prefill emits the first token, and every round one more than it accepts.
+        rounds = predicted - accepted - 1
+        if rounds < 1:
+            raise NoCounts(
+                f"{predicted} predicted tokens leave no round for {accepted} accepted ones"
+            )
+        gamma = as_count("n_draft", texts["n_draft"]) if "n_draft" in texts else None
+        totals = _totals(rounds=rounds, drafted=drafted, accepted=accepted, last_gamma=gamma)
+        recovered = Recovered(totals=totals, basis="counted", allowed=(rounds, rounds))
+        self._pool.add(self._first_line, recovered)
+        self._printed = fraction
+
+    def readings(self, lines: int) -> list[Reading]:
+        """One Reading of all blocks summed; empty if none gave counts."""
+        self._settle()
+        if self._pool.counts is None:
+            return []
+        return [
+            Reading(
+                engine="llama.cpp",
+                layout="block of an example",
+                source=self._source,
+                counts=self._pool.counts,
+                printed=reported(
+                    fraction=self._printed, length=None, survival=(), averaged_over="one run"
+                ),
+                definition=_DEFINITION,
+                lines=lines,
+                used=self._pool.used,
+                notes=(*self._pool.notes(), _ROUNDS, _GAMMA),
+            )
+        ]
+
+
+def _totals(
+    *, rounds: int, drafted: int, accepted: int, last_gamma: int | None
+) -> AcceptanceTotals:
+    fixed = last_gamma is not None and drafted == rounds * last_gamma
+    return AcceptanceTotals(
+        drafted=drafted,
+        accepted=accepted,
+        rounds=rounds,
+        longest_draft=last_gamma if fixed else None,
+        length_rule="fixed" if fixed else "unknown",
+    )

@@ -1,0 +1,55 @@
+"""Lines that belong to a format and give no counts: why, and how many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from real_runs.engines.reading import Skipped
+
+MOST_KEPT = 20
+"""Skipped lines that are kept with their reason; a broken log of a week would fill the memory."""
+
+
+class NoCounts(Exception):  # noqa: N818 — not an error: the line is counted as skipped
+    """Why a line gives no counts."""
+
+
+class NothingDrafted(NoCounts):
+    """The line is whole, and says that nothing was drafted."""
+
+
+class Skips:
+    """The skipped lines of one log: the first ones with their reason, the rest counted."""
+
+    def __init__(self) -> None:
+        self.kept: list[Skipped] = []
+        self.total = 0
+        self.undrafted = 0
+        self.broken: Skipped | None = None
+        self.expected = ""
+
+    @contextmanager
+    def guard(self, line: int, *, expected: str) -> Iterator[None]:
+        """Record a NoCounts raised inside as the skip of `line`, which should look like `expected`."""
+        try:
+            yield
+        except NothingDrafted as reason:
+            self.undrafted += 1
+            self._add(Skipped(line=line, reason=str(reason)))
+        except NoCounts as reason:
+            skipped = Skipped(line=line, reason=str(reason))
+            if self.broken is None:
+                self.broken, self.expected = skipped, expected
+            self._add(skipped)
+
+    def _add(self, skipped: Skipped) -> None:
+        self.total += 1
+        if len(self.kept) < MOST_KEPT:
+            self.kept.append(skipped)
+
+    @property
+    def note(self) -> str | None:
+        """What to say of the skipped lines that are not kept; None if all are."""
+        more = self.total - len(self.kept)
+        return f"{more} more lines were skipped than are listed." if more else None

@@ -1,0 +1,65 @@
+"""The article's numbers and claims."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from analysis import article, expected_tokens, speedup
+
+
+def test_every_printed_number_is_reproduced():
+    assert all(number.agrees for number in article.worked_example())
+
+
+def test_a_wrong_number_would_be_noticed():
+    number = article.WorkedNumber(name="speedup", printed=1.99, decimals=2, exact=1.9808)
+
+    assert not number.agrees
+
+
+@pytest.mark.parametrize("judge", article.CLAIMS, ids=lambda judge: judge.__name__)
+def test_each_finding_has_a_verdict_and_numbers(judge):
+    judgement = judge()
+
+    assert judgement.verdict in {"holds", "holds if", "does not hold"}
+    assert re.search(r"\d\.\d", judgement.finding)
+
+
+def test_claims_that_need_later_parts_are_not_guessed():
+    waiting = article.not_yet_judged()
+
+    assert {"no quality loss", "latency, not throughput", "Medusa", "EAGLE", "Lookahead"} <= {
+        judgement.claim for judgement in waiting
+    }
+    assert {judgement.verdict for judgement in waiting} == {"not yet judged"}
+
+
+def test_claims_are_judged_once():
+    claims = [judgement.claim for judgement in article.judgements()]
+
+    assert len(claims) == len(set(claims)) == len(article.CLAIMS) + len(article.not_yet_judged())
+
+
+def test_bad_draft_finding_is_the_formula_at_its_break_even():
+    finding = article.bad_draft().finding
+    needed = float(re.search(r"needs p above ([\d.]+)", finding).group(1))
+
+    assert speedup(needed, 4, 0.1) == pytest.approx(1.0, abs=1e-3)
+    assert f"{speedup(0.0, 4, 0.1):.2f}" in finding
+
+
+def test_nearly_free_finding_states_the_dearest_pass():
+    finding = article.nearly_free().finding
+    dearest = float(re.search(r"above V\(5\) = ([\d.]+) it loses", finding).group(1))
+
+    assert speedup(0.7, 4, 0.1, verify_cost=dearest) == pytest.approx(1.0, abs=2e-3)
+    assert dearest == pytest.approx(expected_tokens(0.7, 4) - 0.4, abs=5e-3)
+
+
+def test_cost_follows_size_reads_the_published_rows():
+    finding = article.cost_follows_size().finding
+
+    assert "143× smaller: c = 0.02" in finding
+    assert "14× smaller: c = 0.11" in finding

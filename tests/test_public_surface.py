@@ -1,0 +1,49 @@
+"""What `import simulator`, `import analysis` give, and what they must not load."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+import analysis
+import simulator
+
+HEAVY = ("torch", "streamlit", "altair", "pandas", "matplotlib", "scipy.stats", "typer", "rich")
+
+
+@pytest.mark.parametrize("package", [simulator, analysis])
+def test_all_is_sorted_and_complete(package):
+    public = [
+        name
+        for name, value in vars(package).items()
+        if not name.startswith("_") and not isinstance(value, ModuleType)
+    ]
+    assert package.__all__ == sorted(public)
+
+
+@pytest.mark.parametrize("package", [simulator, analysis])
+def test_every_public_function_and_class_is_documented(package):
+    for name in package.__all__:
+        value = getattr(package, name)
+        if inspect.isfunction(value) or inspect.isclass(value):
+            assert value.__doc__, name
+
+
+def test_imports_are_light():
+    loaded = modules_after("import simulator, analysis, real_runs")
+    assert "numpy" in loaded
+    assert not loaded.intersection(HEAVY)
+
+
+def test_a_heavy_import_would_be_seen():
+    assert "scipy.stats" in modules_after("import simulator, scipy.stats")
+
+
+def modules_after(statement):
+    script = f"{statement}; import sys; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(run.stdout.split())
