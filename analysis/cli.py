@@ -274,7 +274,8 @@ def _fail(error: Exception, code: int) -> None:
     if isinstance(error, BrokenPipeError):  # the reader of our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    named = isinstance(error, OSError) and error.filename is not None
-    sentence = f"{error.filename}: {error.strerror}." if named else str(error)
+    sentence = str(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        sentence = f"{error.filename}: {error.strerror}."
     print(f"Error: {sentence}", file=sys.stderr)  # noqa: T201
     sys.exit(code)

@@ -63,10 +63,8 @@ def summarize(
     >>> summary.tokens_per_round, summary.speedup
     (2.92 ± 0.13, 2.250 ± 0.099)
     """
-    if isinstance(counts, AcceptanceTable):
-        summary = _of_table(counts, gamma)
-    else:
-        summary = _of_totals(_with_gamma(counts, gamma))
+    counts = with_gamma(counts, gamma)
+    summary = _of_table(counts) if isinstance(counts, AcceptanceTable) else _of_totals(counts)
     if cost_ratio is None or not counts.rounds or summary.tokens_per_round is None:
         return summary
     drafting = cost_ratio * counts.drafted / counts.rounds
@@ -75,9 +73,7 @@ def summarize(
     return dataclasses.replace(summary, round_cost=cost, speedup=speedup)
 
 
-def _of_table(table: AcceptanceTable, gamma: int | None) -> LogSummary:
-    if gamma is not None and gamma != table.depths:
-        raise ValueError(f"gamma must be the {table.depths} positions of the log; got {gamma}.")
+def _of_table(table: AcceptanceTable) -> LogSummary:
     p = estimate_p(table)
     return LogSummary(
         rounds=table.rounds,
@@ -115,22 +111,42 @@ def _of_totals(totals: AcceptanceTotals) -> LogSummary:
     )
 
 
-def _with_gamma(totals: AcceptanceTotals, gamma: int | None) -> AcceptanceTotals:
+def with_gamma(counts: Counts, gamma: int | None) -> Counts:
+    """The counts with the configured draft length, as a table if that makes every depth known.
+
+    Depths beyond the last printed one kept nothing. Raises ValueError if gamma contradicts the counts.
+
+    >>> with_gamma(AcceptanceTotals(rounds=9, drafted=18, accepted=4, accepted_by_depth=(4,)), 2)
+    AcceptanceTable(rounds=9, drafted=18, tested=(9, 4), accepted=(4, 0), discarded=0, length_rule='fixed')
+    """
     if gamma is None:
-        return totals
+        return counts
     gamma = as_count("gamma", gamma, least=1)
-    if totals.longest_draft is not None:
-        if totals.longest_draft != gamma:
-            raise ValueError(
-                f"gamma must be the {totals.longest_draft} positions of the log; got {gamma}."
-            )
-        return totals
-    if totals.rounds is not None and totals.drafted > totals.rounds * gamma:
+    if isinstance(counts, AcceptanceTable):
+        _refuse_other_gamma(counts.depths, gamma)
+        return counts
+    if counts.longest_draft is not None:
+        _refuse_other_gamma(counts.longest_draft, gamma)
+        return counts
+    least = -(-counts.drafted // counts.rounds) if counts.rounds else 1
+    least = max(least, len(counts.depth_bounds or ()))
+    if gamma < least:
         raise ValueError(
-            f"gamma must be at least drafted / rounds = {totals.drafted / totals.rounds:.2f}; "
-            f"got {gamma}."
+            f"gamma must be at least {least} to draft and keep these tokens; got {gamma}."
         )
-    return dataclasses.replace(totals, longest_draft=gamma)
+    by_depth = counts.accepted_by_depth
+    totals = dataclasses.replace(
+        counts,
+        longest_draft=gamma,
+        accepted_by_depth=None if by_depth is None else by_depth + (0,) * (gamma - len(by_depth)),
+        accepted_by_depth_bounds=None,
+    )
+    return totals.to_table() or totals
+
+
+def _refuse_other_gamma(positions: int, gamma: int) -> None:
+    if gamma != positions:
+        raise ValueError(f"gamma must be the {positions} positions of the log; got {gamma}.")
 
 
 def _formula_tokens(p_range: Range, gamma: int | None) -> Range | None:

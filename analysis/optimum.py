@@ -18,7 +18,6 @@ VerifyCost: TypeAlias = float | Sequence[float] | Callable[[int], float]
 MAX_SEARCH = 10_000
 """The longest draft that `best_gamma` agrees to try."""
 _CLOSE = 1e-9  # relative; closer comparisons are decided in exact fractions
-_TINY = 1e-290  # below, floats lose digits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +178,7 @@ def _step_gains(p: float, c: float, base: Fraction, gamma: int) -> bool:
         return p > 0.0
     gain = (float(base) + c * gamma) * p ** (gamma + 1)
     price = c * float(expected_tokens(p, gamma))
-    if price > _TINY and abs(gain - price) > _CLOSE * price:
+    if abs(gain - price) > _CLOSE * price:
         return gain > price
     cost = base + Fraction(c) * gamma
     return _scaled_tokens(p, gamma + 1) * cost > _scaled_tokens(p, gamma) * (cost + Fraction(c))

@@ -92,11 +92,14 @@ def p_by_depth_bounds(totals: AcceptanceTotals) -> tuple[Range, ...] | None:
     kept = totals.depth_bounds
     if kept is None or totals.rounds is None:
         return None
-    missing = max(totals.rounds * len(kept) - totals.drafted, 0)
+    longest = totals.longest_draft
+    missing = None if longest is None else max(totals.rounds * longest - totals.drafted, 0)
     ranges: list[Range] = []
     alive = (totals.rounds, totals.rounds)
     for depth, (low, high) in enumerate(kept):
-        fewest_tested = max(alive[0] - missing // (len(kept) - depth), low)
+        # Without the longest draft, every round alive may have ended before this depth.
+        cut = alive[0] if missing is None else missing // (len(kept) - depth)
+        fewest_tested = max(alive[0] - cut, low)
         if alive[1] == 0:
             ranges.append((math.nan, math.nan))
         else:
@@ -113,13 +116,15 @@ def rejection_bounds(totals: AcceptanceTotals) -> tuple[int, int]:
     >>> rejection_bounds(AcceptanceTotals(rounds=10, drafted=40, accepted=30, longest_draft=4))
     (3, 10)
     """
-    if totals.accepted_by_depth is not None and totals.rounds is not None:
+    if totals.rounds is None or totals.longest_draft is None:
+        return _without_depths(totals)
+    if totals.accepted_by_depth is not None:
         return _with_depths(totals.rounds, totals.accepted_by_depth, totals.drafted)
     least, most = _without_depths(totals)
-    if totals.accepted_by_depth_bounds is not None and totals.rounds is not None:
+    if totals.accepted_by_depth_bounds is not None:
         # A round that kept every depth was not rejected; each missing token ends at most one more.
         low, high = totals.accepted_by_depth_bounds[-1]
-        missing = totals.rounds * len(totals.accepted_by_depth_bounds) - totals.drafted
+        missing = totals.rounds * totals.longest_draft - totals.drafted
         least = max(least, totals.rounds - high - missing)
         most = min(most, totals.rounds - low)
     return least, most
@@ -130,16 +135,10 @@ def _with_depths(rounds: int, by_depth: tuple[int, ...], drafted: int) -> tuple[
     reached = (rounds, *by_depth)
     ended = [reached[n] - reached[n + 1] for n in range(depths)]  # rounds that kept n < depths
     missing = rounds * depths - drafted
-    if missing < 0:
-        raise ValueError(
-            f"drafted must be at most rounds × depths ({rounds} × {depths}); got {drafted}."
-        )
     # A round that kept n tokens and was rejected drafted n + 1 or more: up to depths - n - 1 of the
     # missing tokens hide behind it. One that simply ended after n hides depths - n.
     behind_rejections = sum(count * (depths - n - 1) for n, count in enumerate(ended))
     fewest_cut = max(0, missing - behind_rejections)
-    if fewest_cut > sum(ended):
-        raise ValueError(f"drafted must cover the accepted tokens; got {drafted} drafted.")
     most_cut = 0
     for n in reversed(range(depths)):  # the cheapest cuts are the latest
         cuts = min(ended[n], missing // (depths - n))

@@ -30,9 +30,10 @@ def standard_error(accepted: Sequence[int], rounds: int) -> float | None:
     """Standard error of accepted tokens per round, in whole numbers up to the root."""
     if rounds < 2:
         return None
-    # accepted[i] rounds kept at least i + 1 tokens, and n² is the sum of 2 i + 1 over i < n.
-    squares = sum((2 * i + 1) * count for i, count in enumerate(accepted))
-    spread = rounds * squares - sum(accepted) ** 2
+    rounds, counts = int(rounds), [int(count) for count in accepted]  # NumPy's would overflow
+    # counts[i] rounds kept at least i + 1 tokens, and n² is the sum of 2 i + 1 over i < n.
+    squares = sum((2 * i + 1) * count for i, count in enumerate(counts))
+    spread = rounds * squares - sum(counts) ** 2
     return math.sqrt(spread / (rounds**2 * (rounds - 1)))
 
 
@@ -43,3 +44,12 @@ def add_by_depth(first: Sequence[int], second: Sequence[int]) -> tuple[int, ...]
 
 def add_known(first: int | None, second: int | None) -> int | None:
     return None if first is None or second is None else first + second
+
+
+def pooled_rule(
+    first: LengthRule, first_longest: int | None, second: LengthRule, second_longest: int | None
+) -> LengthRule:
+    """Fixed drafts of two lengths make a schedule; otherwise the rule that says less stays."""
+    if first == second == "fixed" and first_longest != second_longest:
+        return "scheduled"
+    return max(first, second, key=LENGTH_RULES.index)

@@ -9,10 +9,10 @@ import numpy as np
 
 from simulator._checks import IntArray, as_count
 from simulator._counting import (
-    LENGTH_RULES,
     LengthRule,
     add_by_depth,
     check_length_rule,
+    pooled_rule,
     proportion,
     standard_error,
 )
@@ -170,9 +170,7 @@ class AcceptanceTable:
 
 
 def _pooled_rule(first: AcceptanceTable, second: AcceptanceTable) -> LengthRule:
-    """Fixed drafts of two lengths make a schedule; otherwise the rule that says less stays."""
+    """The weaker rule; a table without rounds has no say."""
     if first.rounds == 0 or second.rounds == 0:
         return second.length_rule if first.rounds == 0 else first.length_rule
-    if first.length_rule == second.length_rule == "fixed" and first.depths != second.depths:
-        return "scheduled"
-    return max(first.length_rule, second.length_rule, key=LENGTH_RULES.index)
+    return pooled_rule(first.length_rule, first.depths, second.length_rule, second.depths)

@@ -20,7 +20,7 @@ from simulator.strategies import Strategy
 Progress: TypeAlias = Callable[[float], None]
 """Called now and then with the share of the work that is done, in [0, 1]."""
 
-_CHUNK = 32_768  # uniforms at a time: 256 KB of float64 stay in a core's second-level cache
+_CHUNK = 16_384  # uniforms at a time: 128 KB of float64 stay in a core's second-level cache
 _CHUNKS_PER_REPORT = 256
 MAX_FLIPS = 10**11
 """Tokens that `simulate` agrees to flip; beyond it `simulate_counts` has the same distribution."""

@@ -15,6 +15,7 @@ from simulator._counting import (
     add_by_depth,
     add_known,
     check_length_rule,
+    pooled_rule,
     standard_error,
 )
 from simulator.acceptance import AcceptanceTable
@@ -79,6 +80,15 @@ class AcceptanceTotals:
             raise ValueError("accepted_by_depth and its bounds exclude each other; got both.")
         if self.accepted_by_depth is not None:
             self._check_depths(self.accepted_by_depth)
+        if (
+            self.accepted_by_depth_bounds is not None
+            and self.longest_draft is not None
+            and len(self.accepted_by_depth_bounds) != self.longest_draft
+        ):
+            raise ValueError(
+                f"accepted_by_depth_bounds must have longest_draft ({self.longest_draft}) depths; "
+                f"got {len(self.accepted_by_depth_bounds)}."
+            )
         for depth, (low, high) in enumerate(self.accepted_by_depth_bounds or ()):
             if not 0 <= low <= high:
                 raise ValueError(
@@ -123,7 +133,9 @@ class AcceptanceTotals:
             accepted_by_depth=by_depth,
             accepted_by_depth_bounds=bounds,
             longest_draft=longest,
-            length_rule=self.length_rule if self.length_rule == other.length_rule else "unknown",
+            length_rule=pooled_rule(
+                self.length_rule, self.longest_draft, other.length_rule, other.longest_draft
+            ),
         )
 
     @property
@@ -149,20 +161,21 @@ class AcceptanceTotals:
         return Estimate(value=value, se=standard_error(self.accepted_by_depth, self.rounds))
 
     def to_table(self) -> AcceptanceTable | None:
-        """The full table if every draft had every depth (drafted == rounds × depths), else None.
+        """The full table if every draft had every depth (drafted == rounds × longest_draft), else None.
 
-        >>> totals = AcceptanceTotals(rounds=10, drafted=20, accepted=12, accepted_by_depth=(7, 5))
+        >>> totals = AcceptanceTotals(
+        ...     rounds=10, drafted=20, accepted=12, accepted_by_depth=(7, 5), longest_draft=2)
         >>> totals.to_table().tested
         (10, 7)
         """
-        if self.rounds is None or self.accepted_by_depth is None:
+        if self.rounds is None or self.accepted_by_depth is None or self.longest_draft is None:
             return None
-        if self.drafted != self.rounds * len(self.accepted_by_depth):
+        if self.drafted != self.rounds * self.longest_draft:
             return None
         return AcceptanceTable(
             rounds=self.rounds,
             drafted=self.drafted,
-            tested=(self.rounds, *self.accepted_by_depth)[: len(self.accepted_by_depth)],
+            tested=(self.rounds, *self.accepted_by_depth)[: self.longest_draft],
             accepted=self.accepted_by_depth,
         )
 

@@ -142,6 +142,14 @@ def test_standard_error_of_nearly_equal_long_rounds_keeps_its_digits():
     assert table.tokens_per_round.se == pytest.approx(1.0 / rounds, rel=1e-12)
 
 
+def test_numpy_integers_do_not_overflow():
+    many = 10**12
+    table = AcceptanceTable(
+        rounds=np.int64(many), drafted=many, tested=(np.int64(many),), accepted=(many // 2,)
+    )
+    assert table.tokens_per_round.se == pytest.approx(0.5e-6, rel=1e-9)
+
+
 @pytest.mark.parametrize("lengths", [[-1, 0], [0, 4]])
 def test_lengths_outside_the_draft_are_refused(lengths):
     with pytest.raises(ValueError, match=rf"\[0, 3\]; got {lengths[0]} to {lengths[1]}"):

@@ -48,7 +48,9 @@ def test_the_truth_is_within_the_bounds_of_every_small_run():
 
 
 def test_full_drafts_leave_nothing_open():
-    totals = AcceptanceTotals(rounds=10, drafted=20, accepted=12, accepted_by_depth=(7, 5))
+    totals = AcceptanceTotals(
+        rounds=10, drafted=20, accepted=12, accepted_by_depth=(7, 5), longest_draft=2
+    )
 
     assert p_by_depth_bounds(totals) == ((0.7, 0.7), (5 / 7, 5 / 7))
 

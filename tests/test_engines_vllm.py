@@ -66,8 +66,8 @@ def test_a_public_line_gives_its_full_table(printed, rounds, accepted):
     assert reading.skipped == ()
 
 
-@pytest.mark.parametrize(("printed", "rounds", "accepted"), SAMPLES)
-def test_length_is_one_plus_the_sum_of_survival(printed, rounds, accepted):  # G9
+@pytest.mark.parametrize("printed", [printed for printed, _, _ in SAMPLES])
+def test_length_is_one_plus_the_sum_of_survival(printed):  # G9
     (reading,) = read_text(line(*printed))
     length = 1 + sum(estimate.value for estimate in reading.counts.survival)
 
@@ -143,7 +143,7 @@ def test_rounds_stay_unknown_where_several_agree():
     assert reading.counts.rounds is None
     assert reading.counts.length_rule == "unknown"
     (note,) = [note for note in reading.notes if note.startswith("Rounds stay unknown")]
-    assert "(line 1 allows 2000 to 2004)" in note
+    assert "(line 1 allows 2000 to 2003)" in note
     for (low, high), true in zip(reading.counts.depth_bounds, (600, 400), strict=True):
         assert low <= true <= high
 
@@ -215,6 +215,15 @@ def test_a_line_wrapped_at_its_commas_is_joined():
     assert reading.lines == 4
 
 
+def test_a_cut_line_does_not_swallow_the_next_one():
+    whole = line(*SAMPLES[0][0])
+    cut = whole[: whole.index(" Drafted: ")]
+    with pytest.raises(MetricsFormatError) as error:
+        read_text(cut + "\n" + whole.replace("624", "424"))
+
+    assert error.value.line == 2
+
+
 def test_two_lines_run_together_both_count():
     (reading,) = read_text(line(*SAMPLES[0][0]) + line(*SAMPLES[0][0]))
 
@@ -240,8 +249,8 @@ GOOD = line(*SAMPLES[0][0])
         (GOOD[: GOOD.index(" tokens, Per")], "the line has no 'Drafted'"),
         (GOOD.replace("Mean acceptance length: 3.28, ", ""), "the line has no 'Mean acceptance length'"),
         (
-            "SpecDecoding metrics: Mean acceptance length: 1.37,\nPer-position acceptance rate: 0.166,\n"
-            "Avg Draft acceptance rate: 9.3%",
+            ("SpecDecoding metrics: Mean acceptance length: 1.37,\nPer-position acceptance rate: 0.166,\n"
+            "Avg Draft acceptance rate: 9.3%"),
             "the line has no 'Accepted'",
         ),
         (GOOD.replace("76.0", "46.0"), "the printed acceptance rate 46 contradicts the counts"),
@@ -256,9 +265,9 @@ GOOD = line(*SAMPLES[0][0])
         (GOOD.replace("0.938", ", ".join(["0.938"] * 300)), "lists more than 256 positions"),
         ("DiffusionDecoding " + GOOD[GOOD.index("metrics:") :], "gives these counters other meanings"),
         (
-            "Speculative metrics: Draft acceptance rate: 0.607, System efficiency: 0.510, Number of "
+            ("Speculative metrics: Draft acceptance rate: 0.607, System efficiency: 0.510, Number of "
             "speculative tokens: 4, Number of accepted tokens: 32594, Number of draft tokens: 53716, "
-            "Number of emitted tokens: 34244.",
+            "Number of emitted tokens: 34244."),
             "vLLM V0 counts acceptances after a rejection",
         ),
     ],

@@ -82,7 +82,7 @@ def test_the_configured_gamma_narrows_the_bounds():
         (
             AcceptanceTotals(rounds=10, drafted=40, accepted=3),
             3,
-            "at least drafted / rounds = 4.00",
+            "gamma must be at least 4 to draft",
         ),
         (AcceptanceTotals(drafted=40, accepted=3), 0, "gamma must be a whole number of at least 1"),
     ],
@@ -92,6 +92,13 @@ def test_a_gamma_that_contradicts_the_counts_is_refused(counts, gamma, sentence)
         summarize(counts, gamma=gamma)
 
     assert sentence in str(caught.value)
+
+
+def test_the_configured_gamma_can_complete_the_table():
+    totals = AcceptanceTotals(rounds=9, drafted=27, accepted=6, accepted_by_depth=(4, 2))
+
+    assert summarize(totals).p is None
+    assert summarize(totals, gamma=3).p.value == pytest.approx(6 / (9 + 4 + 2))
 
 
 def test_nothing_drafted_is_unknown_not_zero():

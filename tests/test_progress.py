@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 
-import pytest
-
 from analysis import progress
 
 
@@ -36,12 +34,3 @@ def test_a_pipe_gets_none(monkeypatch):
     monkeypatch.setattr("sys.stderr", io.StringIO())
     with progress.shown_progress("flipping tokens") as report:
         assert report is None
-
-
-def test_the_bar_is_taken_down_when_the_run_fails(monkeypatch):
-    monkeypatch.setattr("sys.stderr", Terminal())
-    monkeypatch.setattr(progress, "_PATIENCE_S", -1.0)
-
-    with pytest.raises(ZeroDivisionError), progress.shown_progress("flipping tokens") as report:
-        report(0.5)
-        raise ZeroDivisionError

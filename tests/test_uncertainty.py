@@ -118,14 +118,16 @@ def test_depth_bounds_need_depths_and_rounds():
 
 
 def test_full_drafts_leave_nothing_unknown():
-    totals = AcceptanceTotals(rounds=10, drafted=20, accepted=12, accepted_by_depth=(7, 5))
+    totals = AcceptanceTotals(
+        rounds=10, drafted=20, accepted=12, accepted_by_depth=(7, 5), longest_draft=2
+    )
     assert p_bounds(totals) == (12 / 17, 12 / 17)
     assert p_by_depth_bounds(totals) == ((0.7, 0.7), (5 / 7, 5 / 7))
 
 
 def test_impossible_totals_are_refused():
-    with pytest.raises(ValueError, match=r"rounds × depths \(2 × 1\); got 3"):
-        p_bounds(AcceptanceTotals(rounds=2, drafted=3, accepted=1, accepted_by_depth=(1,)))
+    with pytest.raises(ValueError, match=r"rounds × longest_draft \(2 × 1\); got 3"):
+        AcceptanceTotals(rounds=2, drafted=3, accepted=1, accepted_by_depth=(1,), longest_draft=1)
     with pytest.raises(ValueError, match="longest_draft must be above 0 with 5 drafted"):
         AcceptanceTotals(drafted=5, accepted=1, longest_draft=0)
 

@@ -144,6 +144,7 @@ def _length(text: str) -> Printed | None:
 def _survival(text: str) -> tuple[Printed, ...]:
     if _SURVIVAL.search(text) is None:
         return ()
-    return as_survival(
-        "list of positions", _needed(_SURVIVAL_VALUES, text, "whole list of positions")
-    )
+    whole = _SURVIVAL_VALUES.search(text)
+    if whole is None:
+        raise NoCounts("the list of positions is cut short")
+    return as_survival("list of positions", whole[1])

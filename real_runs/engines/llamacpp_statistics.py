@@ -102,7 +102,7 @@ class StatisticsLines:
                 engine="llama.cpp",
                 layout=f"statistics of {name}",
                 source=self._source,
-                counts=found.recovered.totals.to_table() or found.recovered.totals,
+                counts=found.recovered.totals,
                 printed=reported(
                     fraction=None,
                     length=found.last.length,
@@ -125,7 +125,7 @@ def _parsed(source: str, line: Line) -> _Statistics:
     drafts = _count("gen drafts", text)
     calls, length, survival = _CALLS.search(text), _LENGTH.search(text), _SURVIVAL.search(text)
     if survival is None and "#acc rate/pos" in text:
-        raise NoCounts("the line has no whole '#acc rate/pos'")
+        raise NoCounts("the list of positions is cut short")
     return _Statistics(
         line=line.number,
         drafts=drafts,
@@ -191,13 +191,10 @@ def _notes(found: _Implementation) -> list[str]:
             "drafted tokens are those of all, and counts per depth are left out."
         )
     notes.append(f"{last.kept_any} rounds kept at least one token.")
-    if totals.to_table() is not None:
+    if totals.depth_bounds is not None:
         notes.append(
-            "drafted = rounds × depths: every draft is taken to have had every listed depth."
-        )
-    elif totals.depth_bounds is not None:
-        notes.append(
-            "The list of positions ends at the deepest accepted token; longer drafts are possible."
+            "The list of positions ends at the deepest accepted token, so drafts can have been longer: "
+            "the configured draft length, given as gamma, would settle p."
         )
     if totals.accepted_by_depth_bounds is not None:
         notes.append("Counts per depth are bounds: more than one count prints like this.")

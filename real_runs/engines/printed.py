@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from real_runs.engines.skips import NoCounts
 
@@ -16,8 +17,8 @@ MOST_DEPTHS = 256
 COUNT = r"(\d(?:[\d,]*\d)?)"
 """A count in a pattern, with thousands separators and without the comma behind it."""
 
-_COUNT = re.compile(r"\d{1,3}(?:,\d{3})+|\d+")
-_DECIMAL = re.compile(r"(\d+)(?:\.(\d+))?")
+_COUNT = re.compile(r"\d{1,3}(?:,\d{3})+|\d+", re.ASCII)
+_DECIMAL = re.compile(r"(\d+)(?:\.(\d+))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +67,17 @@ def as_printed(name: str, text: str) -> Printed:
     """
     if len(text) > MOST_DIGITS:
         raise NoCounts(f"{name} has more than {MOST_DIGITS} digits")
+    printed = _parsed(text)
+    if printed is None:
+        raise NoCounts(f"{name} is not a number ({text})")
+    return printed
+
+
+@lru_cache(maxsize=4096)  # of three digits there are a thousand, and a log repeats them all day
+def _parsed(text: str) -> Printed | None:
     match = _DECIMAL.fullmatch(text)
     if match is None:
-        raise NoCounts(f"{name} is not a number ({text})")
+        return None
     whole, decimals = match.group(1), match.group(2) or ""
     return Printed(units=int(whole + decimals), scale=10 ** len(decimals))
 

@@ -1,0 +1,67 @@
+"""The benchmark runs and reports; how fast things are is not asserted in tests."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from stats import assert_all
+
+from analysis import round_law
+from simulator import AcceptanceTable
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+
+import engine as benchmark
+
+
+def test_the_matrix_version_does_the_same_work(rng):
+    rounds, gamma = 50_000, benchmark.STRATEGY.draft.gamma
+    accepted = tuple(benchmark.matrix(benchmark.STRATEGY, rounds=rounds, rng=rng).tolist())
+    table = AcceptanceTable(
+        rounds=rounds,
+        drafted=rounds * gamma,
+        tested=(rounds, *accepted[:-1]),
+        accepted=accepted,
+    )
+    assert_all(table, round_law(benchmark.STRATEGY))
+
+
+def test_small_runs_give_complete_rows():
+    rows = [
+        *benchmark.flipping(rounds=200, repeats=1),
+        benchmark.counting(rounds=1000, repeats=1),
+        benchmark.memory(rounds=1000),
+    ]
+    assert len(rows) == 5
+    assert all(isinstance(row.ok, bool) and row.measured for row in rows)
+    table = benchmark.report(rows)
+    assert table.startswith("| what | measured | required | ok |\n|---|---|---|---|\n| `simulate`")
+    assert np.__version__ in table
+
+
+def test_a_missing_command_is_not_available(monkeypatch):
+    monkeypatch.setattr(benchmark.shutil, "which", lambda *_, **__: None)
+    row = benchmark.whole_process("--help", 0.5)
+    assert (row.measured, row.ok) == ("not available", None)
+    assert str(row).endswith("| – |")
+
+
+def test_versions_take_turns():
+    calls = []
+    median = benchmark.interleaved(
+        {"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, repeats=3
+    )
+    assert calls == ["a", "b"] * 5  # two turns of warm-up
+    assert set(median) == {"a", "b"}
+
+
+@pytest.mark.parametrize("old", ["", "old\n"])
+def test_the_readme_block_is_replaced(old):
+    text = f"a\n<!-- benchmarks:start -->\n{old}<!-- benchmarks:end -->\nz\n"
+    new = benchmark.inserted(text, "table\n")
+    assert new == "a\n<!-- benchmarks:start -->\ntable\n<!-- benchmarks:end -->\nz\n"
+    assert benchmark.inserted(new, "table\n") == new
+    assert benchmark.inserted("no markers", "table\n") == "no markers"
