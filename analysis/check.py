@@ -17,7 +17,11 @@ _LEAST_CHI_SQUARE_P = 1e-11  # with such cells the real chance of a nominal 1e-8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """One quantity: exact value, simulated value, the exact standard error, z = difference / se."""
+    """One quantity: exact value, simulated value, the exact standard error, and z.
+
+    z is (simulated - exact) / se; where accepting or rejecting is rare and the normal law fails, it
+    is the z with the same tail.
+    """
 
     quantity: str
     exact: float
@@ -89,15 +93,35 @@ def z_limit(false_alarm_rate: float = FALSE_ALARM_RATE) -> float:
 
 def _overall(law: RoundLaw, table: AcceptanceTable) -> list[Comparison]:
     se = math.sqrt(law.variance / table.rounds)
-    rows = [
-        _compare("tokens_per_round", law.tokens_per_round, table.tokens_per_round.value, se),
-    ]
+    tokens = _compare("tokens_per_round", law.tokens_per_round, table.tokens_per_round.value, se)
+    rows = [_bounded_tail(tokens, law, table.rounds)]
     if law.drafted:
         fraction = table.accepted_fraction.value
-        rows.append(
-            _compare("accepted_fraction", law.accepted_fraction, fraction, se / law.drafted)
-        )
+        row = _compare("accepted_fraction", law.accepted_fraction, fraction, se / law.drafted)
+        rows.append(_bounded_tail(row, law, table.rounds))
     return rows
+
+
+def _bounded_tail(row: Comparison, law: RoundLaw, rounds: int) -> Comparison:
+    """The mean's z; where accepting or rejecting is rare, the z of Bernstein's bound of its tail.
+
+    P(sum of n deviations beyond t) <= exp(-t² / (2 (n σ² + d t / 3))), d the largest deviation.
+    """
+    events = rounds * min(law.survival[0], 1.0 - law.survival[-1]) if law.survival else 0.0
+    if row.z == 0.0 or not 0.0 < events < _RARE:
+        return row
+    farthest = max(law.tokens_per_round - 1.0, law.drafted + 1.0 - law.tokens_per_round)
+    spread = math.sqrt(law.variance * rounds)
+    exponent = row.z**2 / (2.0 * (1.0 + farthest * abs(row.z) / (3.0 * spread)))
+    return _with_tail(row, math.exp(-exponent))
+
+
+def _with_tail(row: Comparison, tail: float) -> Comparison:
+    """The row with the z that a normal law gives this tail, never farther out than its own."""
+    from scipy.special import ndtri  # noqa: PLC0415 — keeps `import analysis` light
+
+    size = min(max(-float(ndtri(tail)), 0.0), abs(row.z))
+    return replace(row, z=math.copysign(size, row.z))
 
 
 def _by_depth(law: RoundLaw, table: AcceptanceTable) -> list[Comparison]:
@@ -117,15 +141,14 @@ def _proportion(quantity: str, p: float, successes: int, trials: int) -> Compari
     row = _compare(quantity, p, successes / trials, math.sqrt(p * (1.0 - p) / trials))
     if row.z == 0.0 or not 0.0 < trials * min(p, 1.0 - p) < _RARE:
         return row
-    from scipy.special import betainc, ndtri  # noqa: PLC0415 — keeps `import analysis` light
+    from scipy.special import betainc  # noqa: PLC0415 — keeps `import analysis` light
 
     tail = (
         betainc(successes, trials - successes + 1, p)  # P(as many or more)
         if row.z > 0.0
         else betainc(trials - successes, successes + 1, 1.0 - p)  # P(as few or fewer)
     )
-    size = min(max(-float(ndtri(tail)), 0.0), abs(row.z))
-    return replace(row, z=math.copysign(size, row.z))
+    return _with_tail(row, float(tail))
 
 
 def _compare(quantity: str, exact: float, simulated: float, se: float) -> Comparison:

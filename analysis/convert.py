@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.optimum import p_from_tokens
-from simulator._checks import as_count
+from simulator._checks import as_count, as_nonnegative, as_probability
 
 
 def equivalent_p(
@@ -30,15 +30,15 @@ def equivalent_p(
             "equivalent_p takes either tokens_per_round or accepted_fraction; got both or neither."
         )
     if tokens_per_round is not None:
+        tokens_per_round = as_nonnegative("tokens_per_round", tokens_per_round)
         if not 1.0 <= tokens_per_round <= gamma + 1.0:
             raise ValueError(
                 f"tokens_per_round must lie in [1, gamma + 1] = [1, {gamma + 1}]; "
                 f"got {tokens_per_round!r}."
             )
         return p_from_tokens(tokens_per_round, gamma)
-    if accepted_fraction is None or not 0.0 <= accepted_fraction <= 1.0:
-        raise ValueError(f"accepted_fraction must lie in [0, 1]; got {accepted_fraction!r}.")
-    return p_from_tokens(1.0 + gamma * accepted_fraction, gamma)
+    fraction = as_probability("accepted_fraction", accepted_fraction)
+    return p_from_tokens(1.0 + gamma * fraction, gamma)
 
 
 def resolve_p(

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from analysis._arrays import Numbers, lengths, nonnegatives, plain, probabilities
-from simulator._checks import FloatArray
+from simulator._checks import FloatArray, as_count
 
 
 def expected_tokens(p: Numbers, gamma: Numbers) -> FloatArray | float:
@@ -36,7 +36,7 @@ def survival(p: Numbers, gamma: int) -> FloatArray:
     >>> survival(0.5, 3)
     array([0.5  , 0.25 , 0.125])
     """
-    depths = np.arange(1, int(lengths("gamma", gamma)) + 1)
+    depths = np.arange(1, as_count("gamma", gamma) + 1)
     return np.asarray(probabilities("p", p)[..., np.newaxis] ** depths, dtype=np.float64)
 
 
@@ -49,7 +49,7 @@ def tokens_pmf(p: Numbers, gamma: int) -> FloatArray:
     array([0.5 , 0.25, 0.25])
     """
     chance = probabilities("p", p)[..., np.newaxis]
-    length = int(lengths("gamma", gamma))
+    length = as_count("gamma", gamma)
     accepted = np.arange(length + 1)
     pmf = chance**accepted * np.where(accepted < length, 1.0 - chance, 1.0)
     return np.asarray(pmf, dtype=np.float64)
@@ -65,7 +65,7 @@ def tokens_variance(p: Numbers, gamma: int) -> FloatArray | float:
     2.4218
     """
     chance = probabilities("p", p)[..., np.newaxis]
-    depths = np.arange(1, int(lengths("gamma", gamma)) + 1)
+    depths = np.arange(1, as_count("gamma", gamma) + 1)
     kept = chance**depths
     lost = -np.expm1(depths * _log(chance))
     before = np.cumsum(lost, axis=-1) - lost

@@ -17,6 +17,7 @@ VerifyCost: TypeAlias = float | Sequence[float] | Callable[[int], float]
 
 MAX_SEARCH = 10_000
 """The longest draft that `best_gamma` agrees to try."""
+_NUMBERS = (int, float, np.integer, np.floating)
 _CLOSE = 1e-9  # relative; closer comparisons are decided in exact fractions
 
 
@@ -66,8 +67,8 @@ def best_gamma(
     max_gamma = as_count("max_gamma", max_gamma, most=MAX_SEARCH)
     costs = verify_costs(verify_cost, max_gamma)
     values = _speedups(p, cost_ratio, costs, overhead)
-    if isinstance(verify_cost, (int, float)):
-        base = Fraction(verify_cost) + Fraction(overhead)
+    if isinstance(verify_cost, _NUMBERS):
+        base = Fraction(float(verify_cost)) + Fraction(overhead)
         best, at_limit = _climb(p, cost_ratio, base, max_gamma)
         if not _beats_plain(p, cost_ratio, base, best):
             best = 0
@@ -88,9 +89,10 @@ def best_gamma(
 def break_even_p(
     gamma: int, cost_ratio: float, *, verify_cost: float = 1.0, overhead: float = 0.0
 ) -> float | None:
-    """The p at which `gamma` tokens per round neither gain nor lose; None if not even p = 1 pays.
+    """The p from which on `gamma` tokens per round do not lose; None if not even p = 1 pays.
 
-    Solves E(p) = gamma · cost_ratio + verify_cost + overhead. At gamma = 1 it is cost_ratio.
+    Solves E(p) = gamma · cost_ratio + verify_cost + overhead; 0 if a round costs no more than the
+    one token it always emits. At gamma = 1 and verify_cost 1 it is cost_ratio.
 
     >>> round(break_even_p(4, 0.1), 4)
     0.2871
@@ -140,9 +142,14 @@ def p_from_tokens(tokens_per_round: float, gamma: int) -> float:
 
 def verify_costs(verify_cost: VerifyCost, max_gamma: int) -> FloatArray:
     """V(gamma + 1) for gamma = 0..max_gamma, shape [max_gamma + 1], from any of its three forms."""
+    if isinstance(verify_cost, (str, bytes, bool)):
+        raise ValueError(
+            "verify_cost must be a number, a number per gamma, or a function of gamma + 1; "
+            f"got {verify_cost!r}."
+        )
     if callable(verify_cost):
         values = [float(verify_cost(gamma + 1)) for gamma in range(max_gamma + 1)]
-    elif isinstance(verify_cost, (int, float)):
+    elif isinstance(verify_cost, _NUMBERS):
         values = [float(verify_cost)] * (max_gamma + 1)
     else:
         values = [float(value) for value in verify_cost]

@@ -26,6 +26,7 @@ def panel() -> None:
     sample = monte_carlo(settings, rounds, seed)
     _metrics(settings, sample)
     _take_along(settings, rounds, seed)
+    state.remember()
 
 
 def _inputs() -> None:
@@ -41,6 +42,10 @@ def _inputs() -> None:
         )
         number(SEED, width=130)
         st.button("New seed", icon=":material/casino:", on_click=_next_seed)
+
+
+def _address() -> str:
+    return (st.context.url or "").split("?")[0].rstrip("/")
 
 
 def _next_seed() -> None:
@@ -100,7 +105,7 @@ def _take_along(settings: Settings, rounds: int, seed: int) -> None:
         )
         with st.popover("Share", icon=":material/link:"):
             st.write("The address bar holds these settings. To copy:")
-            st.code(f"{(st.context.url or '').split('?')[0]}{state.share_query()}", language=None)
+            st.code(f"{_address()}/{state.share_query()}", language=None)
     with st.expander("The numbers behind the histogram", icon=":material/table_chart:"):
         st.dataframe(
             histogram_table(settings.p, settings.gamma, rounds, seed),

@@ -56,6 +56,7 @@ def _player(*, ticking: bool) -> None:
     with buttons:
         _buttons(steps, at)
     _scene(settings, lengths, steps[at], steps[-1])
+    state.remember()
 
 
 def _advance(last: int, *, ticking: bool) -> None:

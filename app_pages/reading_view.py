@@ -115,6 +115,7 @@ def _to_explore(summary: LogSummary, explore: st.Page, key: str) -> None:
                 state.put(p=p)
                 if summary.gamma is not None and 1 <= summary.gamma <= MAX_GAMMA:
                     state.put(gamma=summary.gamma)
+                state.remember()
                 st.switch_page(explore)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from app_pages import explore, one_round, read_a_log, state
+from app_pages.plain_text import plain
 
 
 def main() -> None:
@@ -17,11 +18,17 @@ def main() -> None:
         layout="wide",
     )
     page = st.navigation(_pages(), position="top")
-    _name_bad_links()
+    problems = _new_link_problems()
+    above = st.container()
+    state.recall(page.url_path)
     try:
         page.run()
     except ValueError as error:  # a sentence of simulator or analysis; the visitor can go on
-        st.error(str(error), icon=":material/error:")
+        st.error(plain(str(error)), icon=":material/error:")
+    for field, problem in problems:
+        used = f"{state.value_of(field):,g} is used instead."
+        above.warning(f"{plain(problem)} {used}", icon=":material/link_off:")
+    state.remember()
 
 
 def _pages() -> list[st.Page]:
@@ -37,9 +44,9 @@ def _pages() -> list[st.Page]:
     ]
 
 
-def _name_bad_links() -> None:
-    """Streamlit drops a bad value in the address without a word; say which and what is used."""
-    if "link_read" not in st.session_state:
-        st.session_state["link_read"] = True
-        for problem in state.link_problems(st.query_params.to_dict()):
-            st.warning(problem, icon=":material/link_off:")
+def _new_link_problems() -> tuple[tuple[state.Field, str], ...]:
+    """What is wrong with the address, said once per visit."""
+    if "link_read" in st.session_state:
+        return ()
+    st.session_state["link_read"] = True
+    return state.link_problems(st.query_params.to_dict())

@@ -32,6 +32,7 @@ class Field:
     step: float
     decimals: int
     help: str
+    choices: tuple[int, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -43,10 +44,13 @@ class Field:
             number = float(str(value).replace(",", ""))
         except ValueError:
             number = math.nan
+        if self.choices and number not in self.choices:
+            steps = ", ".join(f"{choice:,}" for choice in self.choices)
+            return f"{self.name} must be one of {steps}; got {value}."
         if self.low <= number <= self.high and not (self.whole and number != int(number)):
             return None
         kind = "a whole number" if self.whole else "a number"
-        return f"{self.name} must be {kind} in [{self.low:,g}, {self.high:,g}]; got {value}."
+        return f"{self.name} must be {kind} in [{self.low:g}, {self.high:.12g}]; got {value}."
 
 
 P = Field(
@@ -104,6 +108,7 @@ ROUNDS_FIELD = Field(
     step=1,
     decimals=0,
     help="Rounds to simulate. Four times as many halve the error.",
+    choices=ROUNDS,
 )
 SEED = Field(
     key="seed",
@@ -187,19 +192,31 @@ def put(**values: float) -> None:
         st.session_state[key] = value
 
 
+def remember() -> None:
+    """Keep the fields for the next page: Streamlit forgets a widget value that came from the address."""
+    st.session_state["remembered"] = {field.key: value_of(field) for field in FIELDS}
+
+
+def recall(page: str) -> None:
+    """On a change of page, set what was remembered, unless the address says otherwise."""
+    if st.session_state.get("page", page) != page:
+        remembered = st.session_state.get("remembered", {})
+        put(**{key: value for key, value in remembered.items() if key not in st.query_params})
+    st.session_state["page"] = page
+
+
 def reset() -> None:
     """Everything back to the article's example."""
     put(**{field.key: field.default for field in FIELDS})
 
 
-def link_problems(query: Mapping[str, str]) -> tuple[str, ...]:
-    """One sentence per value in the address that cannot be used: the widget falls back in silence."""
-    found = []
-    for field in FIELDS:
-        problem = field.problem(query[field.key]) if field.key in query else None
-        if problem is not None:
-            found.append(f"{problem} The link is read with {field.default:g} instead.")
-    return tuple(found)
+def link_problems(query: Mapping[str, str]) -> tuple[tuple[Field, str], ...]:
+    """The fields whose value in the address cannot be used, with the sentence that says why.
+
+    Streamlit would fall back without a word; what it falls back to is known once it drew the page.
+    """
+    problems = ((field, field.problem(query[field.key])) for field in FIELDS if field.key in query)
+    return tuple((field, problem) for field, problem in problems if problem is not None)
 
 
 def share_query() -> str:

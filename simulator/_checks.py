@@ -14,7 +14,7 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 Rng: TypeAlias = int | np.random.Generator
 
 
-def as_probability(name: str, value: float) -> float:
+def as_probability(name: str, value: float | None) -> float:
     """`value` as a float in [0, 1]; NaN, infinities and everything outside are refused."""
     number = _as_float(name, value, "a number in [0, 1]")
     if not 0.0 <= number <= 1.0:
@@ -22,7 +22,7 @@ def as_probability(name: str, value: float) -> float:
     return number
 
 
-def as_nonnegative(name: str, value: float) -> float:
+def as_nonnegative(name: str, value: float | None) -> float:
     """`value` as a finite float of at least 0."""
     number = _as_float(name, value, "a finite number of at least 0")
     if not (number >= 0.0 and math.isfinite(number)):
@@ -60,8 +60,8 @@ def as_generator(rng: Rng) -> np.random.Generator:
         ) from None
 
 
-def _as_float(name: str, value: float, allowed: str) -> float:
-    if isinstance(value, (bool, str, bytes)):
+def _as_float(name: str, value: float | None, allowed: str) -> float:
+    if value is None or isinstance(value, (bool, str, bytes)):
         raise ValueError(f"{name} must be {allowed}; got {value!r}.")
     try:
         return float(value)

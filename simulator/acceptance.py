@@ -101,13 +101,15 @@ class AcceptanceTable:
 
     def __add__(self, other: AcceptanceTable) -> AcceptanceTable:
         """Pool two tables; of two different length rules the weaker one stays."""
+        if not (self.rounds and other.rounds):  # a table without rounds has no say
+            return max(self, other, key=lambda table: (table.rounds, table.depths))
         return AcceptanceTable(
             rounds=self.rounds + other.rounds,
             drafted=self.drafted + other.drafted,
             tested=add_by_depth(self.tested, other.tested),
             accepted=add_by_depth(self.accepted, other.accepted),
             discarded=self.discarded + other.discarded,
-            length_rule=_pooled_rule(self, other),
+            length_rule=pooled_rule(self.length_rule, self.depths, other.length_rule, other.depths),
         )
 
     @property
@@ -167,10 +169,3 @@ class AcceptanceTable:
         tokens = self.tokens_per_round
         se = None if tokens.se is None else tokens.se * self.rounds / self.drafted
         return Estimate(value=sum(self.accepted) / self.drafted, se=se)
-
-
-def _pooled_rule(first: AcceptanceTable, second: AcceptanceTable) -> LengthRule:
-    """The weaker rule; a table without rounds has no say."""
-    if first.rounds == 0 or second.rounds == 0:
-        return second.length_rule if first.rounds == 0 else first.length_rule
-    return pooled_rule(first.length_rule, first.depths, second.length_rule, second.depths)

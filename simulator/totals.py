@@ -63,7 +63,8 @@ class AcceptanceTotals:
                     f"rounds must be above 0 with {self.drafted} drafted tokens; got 0."
                 )
         if self.emitted is not None:
-            as_count("emitted", self.emitted)
+            most = None if self.rounds is None else self.rounds + self.accepted
+            as_count("emitted", self.emitted, most=most)
         if self.longest_draft is not None:
             as_count("longest_draft", self.longest_draft)
             if self.longest_draft == 0 and self.drafted:
@@ -177,6 +178,7 @@ class AcceptanceTotals:
             drafted=self.drafted,
             tested=(self.rounds, *self.accepted_by_depth)[: self.longest_draft],
             accepted=self.accepted_by_depth,
+            discarded=0 if self.emitted is None else self.rounds + self.accepted - self.emitted,
         )
 
 

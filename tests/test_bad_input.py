@@ -36,6 +36,13 @@ CASES = [
         "verify_cost",
         "0",
     ),
+    (an.survival, {"p": 0.5, "gamma": [1, 2]}, "gamma", "[1, 2]"),
+    (an.tokens_pmf, {"p": 0.5, "gamma": 1.5}, "gamma", "1.5"),
+    (an.tokens_variance, {"p": 0.5, "gamma": -1}, "gamma", "-1"),
+    (an.best_gamma, {"p": 0.5, "cost_ratio": 0.1, "verify_cost": "abc"}, "verify_cost", "'abc'"),
+    (an.best_gamma, {"p": 0.5, "cost_ratio": 0.1, "verify_cost": True}, "verify_cost", "True"),
+    (an.best_gamma, {"p": 0.5, "cost_ratio": 0.1, "verify_cost": [1.0]}, "verify_cost", "1 values"),
+    (an.equivalent_p, {"gamma": 3, "tokens_per_round": "2"}, "tokens_per_round", "'2'"),
     (an.round_cost, {"gamma": 4, "cost_ratio": 0.1, "overhead": math.inf}, "overhead", "inf"),
     (
         an.whole_request_speedup,

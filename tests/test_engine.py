@@ -11,6 +11,7 @@ from simulator import (
     AcceptanceTable,
     draft_model,
     engine,
+    flips,
     simulate,
     simulate_counts,
     simulate_lengths,
@@ -73,30 +74,37 @@ def test_same_rng_same_counts(run):
     assert run(strategy, 3) != run(strategy, 4)
 
 
-@pytest.mark.parametrize("chunk", [1, 7, 1000, 10**6])
+@pytest.mark.parametrize("chunk", [2, 14, 1000, 10**6])
 def test_chunk_size_does_not_change_the_counts(chunk, monkeypatch):
     strategy = STRATEGIES["falling"]
     expected = simulate(strategy, rounds=5000, rng=11)
-    monkeypatch.setattr(engine, "_CHUNK", chunk)
+    monkeypatch.setattr(flips, "_CHUNK", chunk)
     assert simulate(strategy, rounds=5000, rng=11) == expected
 
 
 @pytest.mark.parametrize("run", [flipped, from_lengths])
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_exactly_one_uniform_per_tested_token(name, run):
-    used, fresh = np.random.default_rng(5), np.random.default_rng(5)
-    table = run(STRATEGIES[name], used)
-    fresh.random(sum(table.tested))
-    assert used.bit_generator.state == fresh.bit_generator.state
+def test_exactly_one_flip_per_tested_token(name, run, monkeypatch):
+    made = []
+
+    def recorded(flip_them):
+        def wrapper(generator, p, n, *rest):
+            made.append(n)
+            return flip_them(generator, p, n, *rest)
+
+        return wrapper
+
+    monkeypatch.setattr(engine, "flip", recorded(engine.flip))
+    monkeypatch.setattr(engine, "count_flips", recorded(engine.count_flips))
+    table = run(STRATEGIES[name], 5)
+    assert tuple(made) == table.tested
 
 
-def test_a_token_is_kept_when_its_uniform_is_below_p():
+def test_survivors_are_flipped_in_the_order_of_their_rounds():
     strategy = draft_model(by_depth=(0.6, 0.5))
-    uniforms = np.random.default_rng(2).random(20)
-    first = uniforms[:12] < 0.6
-    second = uniforms[12 : 12 + first.sum()] < 0.5
-    table = simulate(strategy, rounds=12, rng=2)
-    assert table.accepted == (first.sum(), second.sum())
+    generator = np.random.default_rng(2)
+    first = flips.flip(generator, 0.6, 12)
+    second = flips.flip(generator, 0.5, int(first.sum()))
     lengths = first.astype(int)
     lengths[first] += second
     np.testing.assert_array_equal(simulate_lengths(strategy, rounds=12, rng=2), lengths)
@@ -110,8 +118,8 @@ def test_counts_of_a_billion_rounds(rng):
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_progress_rises_within_zero_and_one(name, monkeypatch):
-    monkeypatch.setattr(engine, "_CHUNK", 64)
-    monkeypatch.setattr(engine, "_CHUNKS_PER_REPORT", 2)
+    monkeypatch.setattr(flips, "_CHUNK", 64)
+    monkeypatch.setattr(flips, "_CHUNKS_PER_REPORT", 2)
     reports = []
     simulate(STRATEGIES[name], rounds=2000, rng=0, progress=reports.append)
     assert reports == sorted(reports)

@@ -78,6 +78,14 @@ def test_a_table_only_where_every_draft_had_every_depth(record):
         assert (table.rounds, table.drafted) == (record.rounds, record.drafted)
 
 
+def test_tokens_thrown_away_reach_the_table():
+    record = AcceptanceTotals(
+        rounds=10, drafted=20, accepted=12, accepted_by_depth=(7, 5), longest_draft=2, emitted=21
+    )
+    assert record.to_table().discarded == 1
+    assert record.to_table().emitted == 21
+
+
 @given(totals())
 def test_ratios_agree_with_the_table(record):
     table = record.to_table()
@@ -106,7 +114,7 @@ def test_unknown_ratios():
         ({"accepted_by_depth": (11, 1)}, r"accepted_by_depth\[0\] must be .*\[0, 10\]; got 11"),
         ({"accepted_by_depth_bounds": ((7, 7), (5, 5))}, "exclude each other; got both"),
         ({"length_rule": "random"}, "length_rule must be one of fixed, .* got 'random'"),
-        ({"emitted": -1}, "emitted must be a whole number of at least 0; got -1"),
+        ({"emitted": -1}, r"emitted must be a whole number in \[0, 22\]; got -1"),
     ],
 )
 def test_impossible_totals_are_refused(change, message):

@@ -1,0 +1,58 @@
+"""Takes the pictures of the app that the README and the documents show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import sync_playwright
+
+from app_pages.server import running_app
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+ROOT = Path(__file__).resolve().parents[1]
+IMAGES = ROOT / "docs" / "images"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+MOST_BYTES = 350_000
+SHOTS = (  # file, path, scheme, width, height
+    ("app.png", "", "light", 1200, 1360),
+    ("app-dark.png", "", "dark", 1200, 1360),
+    ("one-round.png", "one_round?step=15", "light", 1200, 980),
+    ("read-a-log.png", "read_a_log", "light", 1200, 1180),
+)
+
+
+def main() -> None:
+    """Take every picture; fails if one is too heavy for a README."""
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    with running_app(ROOT / "app.py") as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        for name, path, scheme, width, height in SHOTS:
+            _shoot(browser, f"{address}/{path}", IMAGES / name, scheme, (width, height))
+        browser.close()
+
+
+def _shoot(browser: Browser, url: str, file: Path, scheme: str, size: tuple[int, int]) -> None:
+    context = browser.new_context(
+        viewport={"width": size[0], "height": size[1]},
+        color_scheme="dark" if scheme == "dark" else "light",
+    )
+    page = context.new_page()
+    page.goto(url)
+    page.wait_for_selector("h1")
+    if "read_a_log" in url:
+        page.get_by_role("button", name="Show me an example").click()
+        page.get_by_text("How the lines were read").wait_for()
+    page.locator("canvas, svg.marks").first.wait_for()
+    page.mouse.move(5, 500)
+    page.wait_for_timeout(2500)  # fonts and charts settle
+    page.screenshot(path=file)
+    context.close()
+    if file.stat().st_size > MOST_BYTES:
+        raise RuntimeError(f"{file.name} must have at most {MOST_BYTES} bytes.")
+
+
+if __name__ == "__main__":
+    main()
