@@ -145,7 +145,14 @@ def import_report(
     return Report(
         command="import",
         parameters=(("source", source), ("cost_ratio", cost_ratio), ("gamma", gamma)),
-        sections=(Section(name="quantities", columns=("log", *_COLUMNS), rows=rows),),
+        sections=(
+            Section(
+                name="quantities",
+                columns=("log", *_COLUMNS),
+                rows=rows,
+                too_wide=("log",) if len(logs) == 1 else (),
+            ),
+        ),
         headline="\n".join(_headline(log) for log in logs),
         notes=tuple(note for log in logs for note in _notes(log)),
         table=tables[0] if len(logs) == len(tables) == 1 else None,
