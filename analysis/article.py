@@ -106,7 +106,7 @@ def limits() -> Judgement:
     long = float(expected_tokens(P, 1_000))
     return Judgement(
         claim="limits",
-        says="the formula at its ends",
+        says="the formula at its ends, which the article leaves to the reader",
         verdict="holds",
         finding=f"p = 0 gives {ends[0]:g} token, p = 1 gives γ + 1 = {ends[1]:g}; ever longer drafts "
         f"give {long:.4f} = 1 / (1 - p) = {float(oracle_tokens(P)):.4f}.",
@@ -155,14 +155,15 @@ def nearly_free() -> Judgement:
 def cost_follows_size() -> Judgement:
     pairs = []
     for row in published_rows("Leviathan et al. 2023", "Tables 2+4")[:3]:
-        sizes = (_parameters(row.target), _parameters(row.draft))
-        pairs.append(f"{sizes[0] / sizes[1]:.0f}× smaller: c = {row.cost_ratio}")
+        smaller = _parameters(row.target) / _parameters(row.draft)
+        if row.cost_ratio:
+            pairs.append(f"{smaller:.0f}× smaller, a step {1 / row.cost_ratio:.0f}× cheaper")
     return Judgement(
         claim="10× smaller means a tenth of the cost",
         says="a draft step costs as much less as the draft is smaller",
         verdict="holds if",
-        finding="only if both are bound by reading weights and nothing else is paid per step; "
-        f"published T5 drafts: {'; '.join(pairs)}. Measure the cost ratio, do not divide sizes.",
+        finding="if both are bound by reading weights and nothing else is paid per step. "
+        f"Published T5 drafts: {'; '.join(pairs)}. Measure the cost ratio, do not divide sizes.",
     )
 
 

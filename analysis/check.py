@@ -17,10 +17,10 @@ _LEAST_CHI_SQUARE_P = 1e-11  # with such cells the real chance of a nominal 1e-8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """One quantity: exact value, simulated value, the exact standard error, and z.
+    """One quantity: exact value, simulated value, the exact standard error, z = difference / se.
 
-    z is (simulated - exact) / se; where accepting or rejecting is rare and the normal law fails, it
-    is the z with the same tail.
+    `tail_z` is what is judged: z, or where accepting or rejecting is so rare that the normal law
+    fails, the z of a normal law with the same tail (0 where that is not in the tail at all).
     """
 
     quantity: str
@@ -28,6 +28,7 @@ class Comparison:
     simulated: float
     se: float
     z: float
+    tail_z: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,7 @@ class Check:
     @property
     def passed(self) -> bool:
         """True if no comparison is beyond its limit; each alone is wrong with chance 1e-8."""
-        within = all(abs(row.z) <= self.z_limit for row in self.comparisons)
+        within = all(abs(row.tail_z) <= self.z_limit for row in self.comparisons)
         fits = math.isnan(self.chi_square_p) or self.chi_square_p >= _LEAST_CHI_SQUARE_P
         return within and fits and self.support_ok
 
@@ -57,7 +58,8 @@ def check(strategy: Strategy, table: AcceptanceTable) -> Check:
     Tokens per round, accepted fraction, and per depth conditional acceptance and survival, each by
     z; the distribution of lengths by chi-square; impossible outcomes by name. Each catches an error
     that another misses. Standard errors come from the exact law, not from the sample. Raises
-    ValueError if the table has other depths than the strategy drafts.
+    ValueError if the table has other depths than the strategy drafts, or drafts whose length was
+    not fixed.
 
     >>> from simulator import draft_model, simulate
     >>> strategy = draft_model(p=0.7, gamma=4)
@@ -70,6 +72,10 @@ def check(strategy: Strategy, table: AcceptanceTable) -> Check:
         raise ValueError(
             f"the table must hold rounds of {len(law.survival)} drafted tokens; "
             f"got {table.rounds} rounds of {table.depths}."
+        )
+    if table.length_rule != "fixed":
+        raise ValueError(
+            f"the table must hold drafts of fixed length; got length_rule {table.length_rule!r}."
         )
     chi_square_p, support_ok = _distribution(law, table)
     return Check(
@@ -117,11 +123,11 @@ def _bounded_tail(row: Comparison, law: RoundLaw, rounds: int) -> Comparison:
 
 
 def _with_tail(row: Comparison, tail: float) -> Comparison:
-    """The row with the z that a normal law gives this tail, never farther out than its own."""
+    """The row judged by the z that a normal law gives this tail, never farther out than its own."""
     from scipy.special import ndtri  # noqa: PLC0415 — keeps `import analysis` light
 
     size = min(max(-float(ndtri(tail)), 0.0), abs(row.z))
-    return replace(row, z=math.copysign(size, row.z))
+    return replace(row, tail_z=math.copysign(size, row.z))
 
 
 def _by_depth(law: RoundLaw, table: AcceptanceTable) -> list[Comparison]:
@@ -157,7 +163,7 @@ def _compare(quantity: str, exact: float, simulated: float, se: float) -> Compar
         z = 0.0
     else:
         z = difference / se if se > 0.0 else math.copysign(math.inf, difference)
-    return Comparison(quantity=quantity, exact=exact, simulated=simulated, se=se, z=z)
+    return Comparison(quantity=quantity, exact=exact, simulated=simulated, se=se, z=z, tail_z=z)
 
 
 def _distribution(law: RoundLaw, table: AcceptanceTable) -> tuple[float, bool]:

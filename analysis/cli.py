@@ -6,6 +6,7 @@ imported inside the commands, so that `specdec --help` stays quick.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from pathlib import Path
@@ -100,7 +101,7 @@ def predict(
     prefill_share: Annotated[
         float, typer.Option(help="Share of a plain request's time that is prefill.")
     ] = 0.0,
-    max_gamma: Annotated[int, typer.Option(help="Longest draft to consider.")] = 16,
+    max_gamma: Annotated[int, typer.Option(help="Longest draft to consider, gamma at least.")] = 16,
     accepted_fraction: Annotated[
         float | None,
         typer.Option(help="accepted / drafted at --measured-gamma: solved for an equivalent p."),
@@ -161,11 +162,13 @@ def import_command(
     from real_runs.engines import read_log  # noqa: PLC0415
 
     name = "stdin" if source == "-" else source
+    if source == "-" and sys.stdin is None:
+        raise ValueError("stdin is closed; there is nothing to read.")
     stream = sys.stdin.buffer if source == "-" else Path(source)
     readings = read_log(stream, engine=engine, name=name)
     logs = tuple(
         ImportedLog(
-            name=reading.engine,
+            name=f"{reading.engine}, {reading.layout}",
             definition=reading.definition,
             counts=reading.counts,
             summary=summarize(
@@ -182,9 +185,15 @@ def import_command(
             skipped=tuple(f"line {entry.line}: {entry.reason}" for entry in reading.skipped),
         )
         for reading in readings
-        if reading.counts is not None
     )
-    emit(import_report(logs, source=name, cost_ratio=cost_ratio, gamma=gamma), output)
+    parameters = (
+        ("source", name),
+        ("gamma", gamma),
+        ("cost_ratio", cost_ratio),
+        ("verify_cost", verify_cost),
+        ("overhead", overhead),
+    )
+    emit(import_report(logs, parameters), output)
 
 
 @app.command(name="app")
@@ -262,6 +271,9 @@ def main() -> None:
     from analysis.table_file import TableFileError  # noqa: PLC0415
     from real_runs.engines.errors import MetricsFormatError  # noqa: PLC0415
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
+            stream.reconfigure(encoding="utf-8")  # γ and × survive a redirect on any system
     try:
         app()
     except (MetricsFormatError, TableFileError) as error:
@@ -271,9 +283,6 @@ def main() -> None:
 
 
 def _fail(error: Exception, code: int) -> None:
-    if isinstance(error, BrokenPipeError):  # the reader of our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     sentence = str(error)
     if isinstance(error, OSError) and error.filename is not None:
         sentence = f"{error.filename}: {error.strerror}."

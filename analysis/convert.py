@@ -61,9 +61,12 @@ def resolve_p(
             f"give one of p, accepted_fraction and tokens_per_round; got {len(given)} of them."
         )
     if p is not None:
+        if measured_gamma is not None:
+            raise ValueError(f"measured_gamma must not be given with p; got {measured_gamma}.")
         return p, ()
     if measured_gamma is None:
         raise ValueError("measured_gamma must be given with a measured mean: its draft length.")
+    as_count("measured_gamma", measured_gamma, least=1)
     equivalent = equivalent_p(
         gamma=measured_gamma, accepted_fraction=accepted_fraction, tokens_per_round=tokens_per_round
     )

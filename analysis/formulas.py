@@ -100,7 +100,8 @@ def speedup(
     1.9808
     """
     tokens = _expected(probabilities("p", p), lengths("gamma", gamma))
-    return plain(np.asarray(tokens / _cost(gamma, cost_ratio, verify_cost, overhead)))
+    with np.errstate(over="ignore"):  # a cost near 0 or infinity gives infinity or 0
+        return plain(np.asarray(tokens / _cost(gamma, cost_ratio, verify_cost, overhead)))
 
 
 def whole_request_speedup(decoding_speedup: Numbers, prefill_share: Numbers) -> FloatArray | float:
@@ -180,5 +181,6 @@ def _cost(
     pass_cost = nonnegatives("verify_cost", verify_cost)
     if np.any(pass_cost == 0.0):
         raise ValueError("verify_cost must be above 0; got 0.")
-    drafting = lengths("gamma", gamma) * nonnegatives("cost_ratio", cost_ratio)
+    with np.errstate(over="ignore"):
+        drafting = lengths("gamma", gamma) * nonnegatives("cost_ratio", cost_ratio)
     return np.asarray(drafting + pass_cost + nonnegatives("overhead", overhead))

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 
 from analysis.convert import equivalent_p
 from analysis.formulas import expected_tokens, round_cost
-from analysis.uncertainty import Range, estimate_p, estimate_p_by_depth, p_bounds, p_by_depth_bounds
+from analysis.uncertainty import (
+    Range,
+    estimate_p,
+    estimate_p_by_depth,
+    p_bounds,
+    p_by_depth_bounds,
+    p_interval,
+)
 from simulator import AcceptanceTable, AcceptanceTotals, Counts, Estimate
 from simulator._checks import as_count
 
@@ -18,7 +25,8 @@ class LogSummary:
     """The quantities that follow from counts; None where nothing follows.
 
     `p` and `p_by_depth` are estimates with intervals, where every tested token is known; `p_range`
-    and `p_by_depth_range` are what the counts allow. `formula_tokens` is E(p, gamma) over `p_range`;
+    and `p_by_depth_range` are what the counts allow, sampling error left out; `p_interval` has both.
+    `formula_tokens` is E(p, gamma) over `p_range`;
     `naive_tokens` is what the closed form promises when accepted / drafted is mistaken for p;
     `equivalent_p` explains accepted / drafted if every draft had gamma tokens. `round_cost` and
     `speedup` use the mean draft length drafted / rounds.
@@ -31,6 +39,7 @@ class LogSummary:
     accepted_fraction: float
     p: Estimate | None
     p_range: Range
+    p_interval: Range | None
     p_by_depth: tuple[Estimate, ...] | None
     p_by_depth_range: tuple[Range, ...] | None
     tokens_per_round: Estimate | None
@@ -64,31 +73,33 @@ def summarize(
     (2.92 ± 0.13, 2.250 ± 0.099)
     """
     counts = with_gamma(counts, gamma)
+    least_cost = round_cost(0, cost_ratio or 0.0, verify_cost=verify_cost, overhead=overhead)
     summary = _of_table(counts) if isinstance(counts, AcceptanceTable) else _of_totals(counts)
     if cost_ratio is None or not counts.rounds or summary.tokens_per_round is None:
         return summary
-    drafting = cost_ratio * counts.drafted / counts.rounds
-    cost = float(round_cost(1, drafting, verify_cost=verify_cost, overhead=overhead))
+    cost = float(least_cost) + cost_ratio * counts.drafted / counts.rounds
     speedup = summary.tokens_per_round.scaled(1.0 / cost)
     return dataclasses.replace(summary, round_cost=cost, speedup=speedup)
 
 
 def _of_table(table: AcceptanceTable) -> LogSummary:
     p = estimate_p(table)
+    gamma = table.depths if table.length_rule == "fixed" else None  # one closed form, one length
     return LogSummary(
         rounds=table.rounds,
         drafted=table.drafted,
         accepted=sum(table.accepted),
-        gamma=table.depths,
+        gamma=gamma,
         accepted_fraction=table.accepted_fraction.value,
         p=p,
         p_range=(p.value, p.value),
+        p_interval=p.interval,
         p_by_depth=estimate_p_by_depth(table),
         p_by_depth_range=None,
         tokens_per_round=table.tokens_per_round,
-        formula_tokens=_formula_tokens((p.value, p.value), table.depths),
-        naive_tokens=_naive_tokens(table.accepted_fraction.value, table.depths),
-        equivalent_p=_equivalent_p(table.accepted_fraction.value, table.depths),
+        formula_tokens=_formula_tokens((p.value, p.value), gamma),
+        naive_tokens=_naive_tokens(table.accepted_fraction.value, gamma),
+        equivalent_p=_equivalent_p(table.accepted_fraction.value, gamma),
     )
 
 
@@ -102,6 +113,7 @@ def _of_totals(totals: AcceptanceTotals) -> LogSummary:
         accepted_fraction=totals.accepted_fraction,
         p=None,
         p_range=bounds,
+        p_interval=p_interval(totals),
         p_by_depth=None,
         p_by_depth_range=p_by_depth_bounds(totals),
         tokens_per_round=totals.tokens_per_round if totals.rounds else None,
@@ -134,12 +146,13 @@ def with_gamma(counts: Counts, gamma: int | None) -> Counts:
         raise ValueError(
             f"gamma must be at least {least} to draft and keep these tokens; got {gamma}."
         )
-    by_depth = counts.accepted_by_depth
+    by_depth, bounds = counts.accepted_by_depth, counts.accepted_by_depth_bounds
+    deeper = gamma - len(counts.depth_bounds or ())
     totals = dataclasses.replace(
         counts,
         longest_draft=gamma,
-        accepted_by_depth=None if by_depth is None else by_depth + (0,) * (gamma - len(by_depth)),
-        accepted_by_depth_bounds=None,
+        accepted_by_depth=None if by_depth is None else by_depth + (0,) * deeper,
+        accepted_by_depth_bounds=None if bounds is None else bounds + ((0, 0),) * deeper,
     )
     return totals.to_table() or totals
 
@@ -156,14 +169,12 @@ def _formula_tokens(p_range: Range, gamma: int | None) -> Range | None:
 
 
 def _naive_tokens(fraction: float, gamma: int | None) -> float | None:
-    return (
-        None if gamma is None or math.isnan(fraction) else float(expected_tokens(fraction, gamma))
-    )
+    if gamma is None or math.isnan(fraction):
+        return None
+    return float(expected_tokens(fraction, gamma))
 
 
 def _equivalent_p(fraction: float, gamma: int | None) -> float | None:
-    return (
-        None
-        if not gamma or math.isnan(fraction)
-        else equivalent_p(gamma=gamma, accepted_fraction=fraction)
-    )
+    if not gamma or math.isnan(fraction):
+        return None
+    return equivalent_p(gamma=gamma, accepted_fraction=fraction)

@@ -142,7 +142,7 @@ def p_from_tokens(tokens_per_round: float, gamma: int) -> float:
 
 def verify_costs(verify_cost: VerifyCost, max_gamma: int) -> FloatArray:
     """V(gamma + 1) for gamma = 0..max_gamma, shape [max_gamma + 1], from any of its three forms."""
-    if isinstance(verify_cost, (str, bytes, bool)):
+    if verify_cost is None or isinstance(verify_cost, (str, bytes, bool)):
         raise ValueError(
             "verify_cost must be a number, a number per gamma, or a function of gamma + 1; "
             f"got {verify_cost!r}."

@@ -7,12 +7,16 @@ import dataclasses
 import io
 import json
 import math
+import os
 import sys
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from simulator import AcceptanceTable
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 SCHEMA_VERSION = 1
 
@@ -59,17 +63,30 @@ class Report:
 
 
 def emit(report: Report, output: Format) -> None:
-    """Print the report: data on stdout, headline, notes and parameters on stderr."""
-    if output is Format.JSON:
-        print(to_json(report))  # noqa: T201 — printing is what this module is for
-        return
-    if output is Format.CSV:
-        sys.stdout.write(to_csv(report))
-    else:
-        _print_tables(report)
-    sys.stdout.flush()  # keeps the remarks below the data when both go to one screen
-    for line in _remarks(report, output):
-        print(line, file=sys.stderr)  # noqa: T201
+    """Print the report: data on stdout, headline, notes and parameters on stderr.
+
+    A reader who closes stdout early (`| head`) is no error. Raises ValueError without a stdout.
+    """
+    if sys.stdout is None:
+        raise ValueError("stdout is closed; there is nowhere to print to.")
+    try:
+        _print_data(report, output)
+        sys.stdout.flush()  # keeps the remarks below the data when both go to one screen
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if output is not Format.JSON and sys.stderr is not None:
+        for line in _remarks(report, output):
+            print(line, file=sys.stderr)  # noqa: T201
+
+
+def _print_data(report: Report, output: Format) -> None:
+    match output:
+        case Format.JSON:
+            print(to_json(report))  # noqa: T201 — printing is what this module is for
+        case Format.CSV:
+            sys.stdout.write(to_csv(report))
+        case Format.TABLE:
+            _print_tables(report)
 
 
 def to_json(report: Report) -> str:
@@ -102,9 +119,16 @@ def to_csv(report: Report) -> str:
 
 def _print_tables(report: Report) -> None:
     from rich.console import Console  # noqa: PLC0415 — JSON and CSV do without
-    from rich.table import Table  # noqa: PLC0415
 
     console = Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH, highlight=False)
+    with console.capture() as capture:  # rich would turn a closed pipe into exit code 1
+        _fill(console, report)
+    sys.stdout.write(capture.get())
+
+
+def _fill(console: Console, report: Report) -> None:
+    from rich.table import Table  # noqa: PLC0415
+
     for number, section in enumerate(report.sections):
         if number:
             console.print()
@@ -125,7 +149,7 @@ def _print_tables(report: Report) -> None:
 
 def _remarks(report: Report, output: Format) -> list[str]:
     echo = ", ".join(
-        f"{name} {value:g}" if isinstance(value, float) else f"{name} {as_text(value)}"
+        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value!s:.60}"
         for name, value in report.parameters
         if value is not None
     )

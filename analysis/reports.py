@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from analysis.article import judgements, worked_example
+from analysis.article import GAMMA, P, judgements, worked_example
 from analysis.check import Check
 from analysis.exact import round_law
 from analysis.formulas import (
@@ -14,10 +14,11 @@ from analysis.formulas import (
     tokens_variance,
     whole_request_speedup,
 )
-from analysis.optimum import VerifyCost, best_gamma, verify_costs
+from analysis.optimum import MAX_SEARCH, VerifyCost, best_gamma, verify_costs
 from analysis.output import Cell, Report, Row, Section
 from analysis.verdict import verdict
 from simulator import AcceptanceTable, Strategy
+from simulator._checks import as_count
 
 
 def article_report(table: AcceptanceTable, seed: int) -> Report:
@@ -25,7 +26,6 @@ def article_report(table: AcceptanceTable, seed: int) -> Report:
     flipped = table.tokens_per_round
     cost = next(number.exact for number in worked_example() if number.name == "cost of a round")
     simulated = {
-        "p^5": (table.conditional_acceptance[0].value ** (table.depths + 1), None),
         "tokens per round": (flipped.value, flipped.se),
         "speedup": (flipped.value / cost, None if flipped.se is None else flipped.se / cost),
     }
@@ -52,7 +52,7 @@ def article_report(table: AcceptanceTable, seed: int) -> Report:
             ),
         ),
         headline=f"The article's numbers {'are' if agree else 'are not'} reproduced: "
-        f"{float(expected_tokens(0.7, 4)):.4f} tokens per round exactly, {flipped} from "
+        f"{float(expected_tokens(P, GAMMA)):.4f} tokens per round exactly, {flipped} from "
         f"{table.rounds:,} rounds of flipped tokens.",
         table=table,
     )
@@ -74,7 +74,7 @@ def simulation_report(
         (n + 1, count, count / table.rounds, weight)
         for n, (count, weight) in enumerate(zip(table.ended, law.pmf, strict=True))
     ]
-    worst = max((abs(row.z) for row in result.comparisons), default=0.0)
+    worst = max((abs(row.tail_z) for row in result.comparisons), default=0.0)
     agreement = "agrees with" if result.passed else "contradicts"
     fit = "" if math.isnan(result.chi_square_p) else f", chi-square p = {result.chi_square_p:.2g}"
     impossible = "" if result.support_ok else ", and impossible lengths occurred"
@@ -92,7 +92,7 @@ def simulation_report(
             ),
         ),
         headline=f"{table.tokens_per_round} tokens per round; the sample {agreement} the exact law: "
-        f"largest |z| {worst:.2f} (limit {result.z_limit:.2f}){fit}{impossible}.",
+        f"largest deviation {worst:.2f} se (limit {result.z_limit:.2f}){fit}{impossible}.",
         table=table,
     )
 
@@ -109,7 +109,8 @@ def prediction_report(
     notes: tuple[str, ...],
 ) -> Report:
     """Tokens, cost and speedup for every draft length up to max_gamma, with a verdict."""
-    last = max(gamma, max_gamma)
+    gamma = as_count("gamma", gamma, most=MAX_SEARCH)
+    last = max(gamma, as_count("max_gamma", max_gamma, most=MAX_SEARCH))
     best = best_gamma(p, cost_ratio, max_gamma=last, verify_cost=verify_cost, overhead=overhead)
     costs = verify_costs(verify_cost, last)
     rows: list[Row] = []

@@ -12,6 +12,7 @@ class TableFileError(ValueError):
     """A table file that cannot be used: names the file and what is wrong."""
 
 
+_MOST_DIGITS = 30
 _LARGEST = 1_000_000  # bytes; a table of 10,000 depths is a tenth of it
 
 
@@ -25,7 +26,7 @@ def read_table(path: Path) -> AcceptanceTable:
     if len(text) > _LARGEST:
         raise TableFileError(f"{path}: a table file must be at most {_LARGEST:,} bytes.")
     try:
-        fields = json.loads(text)["table"]
+        fields = json.loads(text, parse_int=_count)["table"]
         return AcceptanceTable(
             rounds=fields["rounds"],
             drafted=fields["drafted"],
@@ -39,7 +40,13 @@ def read_table(path: Path) -> AcceptanceTable:
     except (KeyError, TypeError):
         problem = 'has no "table" with rounds, drafted, tested, accepted, discarded, length_rule'
     except ValueError as error:
-        problem = f"has an impossible table: {error}"
+        problem = f"has an impossible table ({str(error).rstrip('.')})"
     raise TableFileError(
         f"{path} {problem}; expected the JSON of `specdec simulate --format json`."
     )
+
+
+def _count(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"a count must have at most {_MOST_DIGITS} digits; got {len(digits)}")
+    return int(digits)

@@ -77,6 +77,24 @@ def p_bounds(totals: AcceptanceTotals) -> Range:
     return _share(totals.accepted, most), _share(totals.accepted, least)
 
 
+def p_interval(totals: AcceptanceTotals, *, level: float = 0.95) -> Range | None:
+    """What the totals allow for the pooled p with sampling error added: Wilson at both ends.
+
+    Holds at `level` for every way to spread the counts over rounds. None if nothing was drafted.
+
+    >>> low, high = p_interval(AcceptanceTotals(rounds=87, drafted=259, accepted=167,
+    ...                                         accepted_by_depth=(70, 55, 42), longest_draft=3))
+    >>> round(low, 3), round(high, 3)
+    (0.728, 0.844)
+    """
+    if totals.drafted == 0:
+        return None
+    least, most = rejection_bounds(totals)
+    low = _wilson(totals.accepted, totals.accepted + most, level).interval
+    high = _wilson(totals.accepted, totals.accepted + least, level).interval
+    return None if low is None or high is None else (low[0], high[1])
+
+
 def p_by_depth_bounds(totals: AcceptanceTotals) -> tuple[Range, ...] | None:
     """Bounds of P(accepted | tested) per depth, shape [depths]; None if no depth is printed.
 

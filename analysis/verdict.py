@@ -28,17 +28,12 @@ def verdict(
     'Costs: 0.75× the plain speed at γ = 4; no draft length pays: decode plainly.'
     """
     if gamma == 0:
-        return f"Nothing is drafted at γ = 0: plain decoding. {_alternative(gamma, best)}"
+        return f"Nothing is drafted at γ = 0, plain decoding; {_alternative(gamma, best)}"
     gain = float(speedup(p, gamma, cost_ratio, verify_cost=verify_cost, overhead=overhead))
     if gain > 1.0 + _NOTICEABLE:
         start = f"Pays: {gain:.2f}× faster at γ = {gamma}"
         if gamma == best.gamma:
-            more = (
-                ", though a longer draft would gain more."
-                if best.at_limit
-                else ", the best draft length."
-            )
-            return start + more
+            return f"{start}, {'the longest draft tried' if best.at_limit else 'the best draft length'}."
         if gamma in best.flat:
             return f"{start}, within 1 % of the best (γ = {best.gamma})."
         return f"{start}; {_alternative(gamma, best)}"
@@ -49,8 +44,10 @@ def verdict(
 
 def _alternative(gamma: int, best: BestGamma) -> str:
     if not best.pays:
+        if best.at_limit:
+            return "no draft length tried pays, but a longer one would."
         return "no draft length pays: decode plainly."
     if best.gamma == gamma:
         return "no other draft length does better."
-    limit = " or longer" if best.at_limit else ""
+    limit = ", the longest tried," if best.at_limit else ""
     return f"γ = {best.gamma}{limit} would give {best.speedup:.2f}×."

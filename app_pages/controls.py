@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import streamlit as st
 
@@ -25,7 +26,7 @@ def controls() -> None:
         _preset_row()
 
 
-def number(field: Field, **options: object) -> None:
+def number(field: Field, width: int | Literal["stretch"] = "stretch") -> None:
     """A number field of its own, bound to the address."""
     kind = int if field.whole else float
     st.number_input(
@@ -38,7 +39,7 @@ def number(field: Field, **options: object) -> None:
         key=field.key,
         bind="query-params",
         help=field.help,
-        **options,
+        width=width,
     )
 
 

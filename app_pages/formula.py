@@ -12,7 +12,7 @@ def tokens(settings: Settings, answer: ClosedForm) -> str:
     if p == 1.0:
         return rf"\begin{{aligned}}E &= \gamma + 1 \quad (p = 1)\\ &= {gamma + 1}\end{{aligned}}"
     return (
-        r"\begin{aligned}E &= \frac{1 - p^{\gamma+1}}{1 - p}\\[4pt]"
+        r"\begin{aligned}\rule{0pt}{1.8em}E &= \frac{1 - p^{\gamma+1}}{1 - p}\\[4pt]"
         rf"&= \frac{{1 - {p:.4g}^{{{gamma + 1}}}}}{{1 - {p:.4g}}}\\[4pt]&= {answer.tokens:.4g}\end{{aligned}}"
     )
 
@@ -26,6 +26,6 @@ def speedup(settings: Settings, answer: ClosedForm) -> str:
         general = r"V + \gamma c + o"
         numbers = rf"{settings.verify_cost:.4g} + {gamma} \times {c:.4g} + {settings.overhead:.4g}"
     return (
-        rf"\begin{{aligned}}\text{{speedup}} &= \frac{{E}}{{{general}}}\\[4pt]"
+        rf"\begin{{aligned}}\rule{{0pt}}{{1.8em}}\text{{speedup}} &= \frac{{E}}{{{general}}}\\[4pt]"
         rf"&= \frac{{{answer.tokens:.4g}}}{{{numbers}}}\\[4pt]&= {answer.speedup:.4g}\end{{aligned}}"
     )

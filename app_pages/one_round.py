@@ -13,6 +13,7 @@ from app_pages.state import SEED, Settings
 from app_pages.story import Step
 
 _PACE_S = 0.9
+_LONGEST_STEP = 4  # digits
 _WIDE = 40  # target steps on the axis beyond which labels no longer fit
 
 
@@ -46,17 +47,27 @@ def _player(*, ticking: bool) -> None:
     lengths = story.draw_lengths(settings, int(state.value_of(SEED)))
     steps = story.tell(settings, lengths)
     last = len(steps) - 1
+    st.session_state["step"] = min(st.session_state.get("step", _step_in_address()), last)
     _advance(last, ticking=ticking)
-    # A shorter story must not leave the slider beyond its end.
-    if st.session_state.get("step", 0) > last:
-        st.session_state["step"] = last
-    at = st.slider(
-        "Step", 0, last, 0, key="step", bind="query-params", help="Every step has its own address."
-    )
+    at = st.slider("Step", 0, last, key="step", help="Every step has its own address.")
+    _write_address(at)
     with buttons:
         _buttons(steps, at)
     _scene(settings, lengths, steps[at], steps[-1])
     state.remember()
+
+
+def _step_in_address() -> int:
+    text = st.query_params.get("step", "")
+    return int(text) if text.isdecimal() and len(text) <= _LONGEST_STEP else 0
+
+
+def _write_address(step: int) -> None:
+    """Not bound to the slider: its end moves with the story, and a new end reads the old address."""
+    if step:
+        st.query_params["step"] = str(step)
+    elif "step" in st.query_params:
+        del st.query_params["step"]
 
 
 def _advance(last: int, *, ticking: bool) -> None:

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from analysis import charts
-from analysis.import_report import log_rows
+from analysis.import_rows import log_rows
 from analysis.log_summary import LogSummary, summarize
 from app_pages import state
 from app_pages.plain_text import plain
@@ -57,7 +57,14 @@ def show(reading: Reading, *, gamma: int | None, explore: st.Page, key: str) -> 
 
 def _metrics(summary: LogSummary) -> None:
     with st.container(horizontal=True):
-        _metric("p", _span(summary.p_range), "kept, of those tested", "What the formula needs.")
+        sure = summary.p_interval
+        _metric(
+            "p",
+            _span(summary.p_range),
+            "kept, of those tested" if sure is None else f"95 %: {_span(sure)}",
+            "Kept, of those tested: what the formula needs. The interval takes tokens as "
+            "independent; those of one request are not, so it is rather too narrow.",
+        )
         _metric(
             "accepted / drafted",
             f"{summary.accepted_fraction:.3f}",

@@ -51,7 +51,7 @@ def narration(settings: Settings, step: Step) -> str:
             f"“{word(step.before + step.kept)}”. The round gave {step.judged} tokens."
         )
     unread = step.drafted - step.judged
-    rest = f" The {unread} behind it go unread." if unread else ""
+    rest = f" The {unread} behind it {'goes' if unread == 1 else 'go'} unread." if unread else ""
     return (
         f"“{_written(step, step.kept)}” is struck out; the professor writes "
         f"“{word(step.before + step.kept)}”.{rest} The round gave {step.judged} "

@@ -78,18 +78,24 @@ class AcceptanceTable:
     def from_lengths(cls, lengths: IntArray, *, gamma: int) -> AcceptanceTable:
         """The table of rounds that each drafted `gamma` tokens and kept `lengths` of them.
 
-        `lengths` has shape [rounds]. Raises ValueError for a length outside [0, gamma].
+        `lengths` has shape [rounds]. Raises ValueError for a length that is no whole number in
+        [0, gamma].
 
         >>> AcceptanceTable.from_lengths(np.array([0, 2, 1]), gamma=2).accepted
         (2, 1)
         """
         gamma = as_count("gamma", gamma)
         values = np.asarray(lengths)
+        if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
+            raise ValueError(
+                "lengths must be whole numbers in one dimension; "
+                f"got {values.dtype} in {values.ndim}."
+            )
         if values.size and (values.min() < 0 or values.max() > gamma):
             raise ValueError(
                 f"lengths must lie in [0, {gamma}]; got {values.min()} to {values.max()}."
             )
-        ended = np.bincount(values, minlength=gamma + 1)  # [gamma + 1]
+        ended = np.bincount(values.astype(np.int64), minlength=gamma + 1)  # [gamma + 1]
         reached = ended[::-1].cumsum()[::-1]  # [gamma + 1], rounds that kept at least i tokens
         counts = tuple(int(count) for count in reached)
         return cls(

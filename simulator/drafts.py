@@ -1,4 +1,4 @@
-"""The shape of a draft: how many tokens, in how many sequential steps, verified as how many nodes."""
+"""The shape of a draft: how many tokens it has and how many nodes the target verifies."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ MAX_GAMMA = 10_000
 class Chain:
     """gamma tokens drafted one after the other.
 
-    >>> Chain(gamma=4).nodes, Chain(gamma=4).sequential_steps
-    (4, 4)
+    >>> Chain(gamma=4).nodes
+    4
     """
 
     gamma: int
@@ -25,9 +25,4 @@ class Chain:
     @property
     def nodes(self) -> int:
         """Drafted tokens per round; the target pass verifies nodes + 1."""
-        return self.gamma
-
-    @property
-    def sequential_steps(self) -> int:
-        """Draft passes that must follow one another."""
         return self.gamma

@@ -53,7 +53,10 @@ def count_flips(
             open_flips += int(np.count_nonzero(words == whole))
         if progress is not None and number % _CHUNKS_PER_REPORT == 0:
             progress(start / n)
-    return came_up + int(np.count_nonzero(generator.random(open_flips) < fraction))
+    for start in range(0, open_flips, _CHUNK):
+        uniforms = generator.random(min(_CHUNK, open_flips - start))
+        came_up += int(np.count_nonzero(uniforms < fraction))
+    return came_up
 
 
 def _threshold(p: float) -> tuple[int, float]:

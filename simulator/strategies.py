@@ -42,10 +42,11 @@ def draft_model(
     Chain(gamma=3)
     """
     if (p is None) == (by_depth is None):
-        raise ValueError("draft_model takes either p or by_depth; got both or neither.")
+        got = "neither" if p is None else "both"
+        raise ValueError(f"draft_model needs p or by_depth, one of the two; got {got}.")
     acceptance: AcceptanceProcess
     if by_depth is not None:
-        acceptance = AcceptanceByDepth(by_depth=tuple(by_depth))
+        acceptance = AcceptanceByDepth(by_depth=_by_depth(by_depth))
         gamma = len(acceptance.by_depth) if gamma is None else gamma
     elif p is not None:
         acceptance = ConstantAcceptance(p=p)
@@ -54,3 +55,12 @@ def draft_model(
     gamma = as_count("gamma", gamma, most=MAX_GAMMA)
     acceptance.conditional(gamma)  # refuses a gamma beyond the known depths
     return Strategy(name="draft_model", draft=Chain(gamma=gamma), acceptance=acceptance)
+
+
+def _by_depth(values: Sequence[float]) -> tuple[float, ...]:
+    try:
+        return tuple(values)
+    except TypeError:
+        raise ValueError(
+            f"by_depth must be a sequence of numbers in [0, 1]; got {values!r}."
+        ) from None

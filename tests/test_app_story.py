@@ -105,6 +105,15 @@ def test_every_step_of_a_long_story_can_be_drawn():
         assert not app.exception
 
 
+@pytest.mark.parametrize("step", ["9999", "-1", "abc", "1e3", "9" * 50, "²"])
+def test_a_foreign_step_in_the_link_is_survived(step):
+    app = show("one_round")
+    app.query_params["step"] = step
+    app.run()
+    assert not app.exception
+    assert app.info[0].value
+
+
 def test_the_first_page_survives_a_foreign_step_in_the_link():
     assert open_app(step="9999")
 

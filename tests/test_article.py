@@ -24,7 +24,7 @@ def test_each_finding_has_a_verdict_and_numbers(judge):
     judgement = judge()
 
     assert judgement.verdict in {"holds", "holds if", "does not hold"}
-    assert re.search(r"\d\.\d", judgement.finding)
+    assert re.search(r"\d", judgement.finding)
 
 
 def test_claims_that_need_later_parts_are_not_guessed():
@@ -61,5 +61,5 @@ def test_nearly_free_finding_states_the_dearest_pass():
 def test_cost_follows_size_reads_the_published_rows():
     finding = article.cost_follows_size().finding
 
-    assert "143× smaller: c = 0.02" in finding
-    assert "14× smaller: c = 0.11" in finding
+    assert "143× smaller, a step 50× cheaper" in finding
+    assert "14× smaller, a step 9× cheaper" in finding

@@ -214,6 +214,9 @@ def test_stepping_through_a_round(visit):
     see(again, "The round gave 2 tokens")
     again.get_by_role("button", name="Back").click()
     see(again, "stands: the coin said keep")
+    again.get_by_role("button", name="New rounds").click()
+    see(again, "A blank sheet")
+    wait_for_url(again, r"one_round\?seed=1$")
 
 
 def test_playing_advances_by_itself_until_paused(visit):
@@ -262,3 +265,11 @@ def test_a_log_file_goes_up(visit, tmp_path):
     page = visit("read_a_log")
     page.locator("input[type=file]").set_input_files(log)
     see(page, "0.788 to 0.795")
+
+
+def test_the_packaged_script_serves_the_same_app(chromium):
+    with running_app() as url:
+        page = chromium.new_page()
+        page.goto(url)
+        see(page, pays())
+        page.close()

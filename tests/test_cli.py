@@ -6,16 +6,30 @@ import csv
 import io
 import json
 import math
+import os
+import subprocess
 
 import pytest
-from commands import specdec
+from commands import SPECDEC, specdec, specdec_process
 
 import analysis as an
 import simulator as sim
 
+VLLM_LINE = (
+    b"INFO 05-30 15:21:33 [metrics.py:101] SpecDecoding metrics: Mean acceptance length: 3.28, "
+    b"Accepted throughput: 47.40 tokens/s, Drafted throughput: 62.39 tokens/s, Accepted: 474 tokens, "
+    b"Drafted: 624 tokens, Per-position acceptance rate: 0.938, 0.769, 0.572, "
+    b"Avg Draft acceptance rate: 76.0%\n"
+)
 LLAMACPP_LINE = (
     b"slot print_timing: id  1 | task 0 | draft acceptance = 0.64479 (  167 accepted /   259 generated), "
     b"mean acceptance length =  2.92, acceptance rate per position = (0.805, 0.632, 0.483)\n"
+)
+
+
+TABLE = (
+    '{"table": {"rounds": 10, "drafted": 10, "tested": [10], "accepted": [7], "discarded": 0, '
+    '"length_rule": "fixed"}}'
 )
 
 
@@ -69,6 +83,20 @@ def test_csv_is_data_only_and_the_seed_is_echoed_on_stderr():
     assert rows[0]["quantity"] == "tokens_per_round"
     assert "seed 0" in result.stderr
     assert "CSV holds quantities" in result.stderr
+
+
+def test_the_installed_command_is_this_one():
+    result = specdec_process("simulate", "--p", "0.7", "--gamma", "1", "--format", "csv")
+
+    here = specdec("simulate", "--p", "0.7", "--gamma", "1", "--format", "csv")
+    assert (result.returncode, result.stdout, result.stderr) == (0, here.stdout, here.stderr)
+
+
+def test_an_error_of_the_installed_command_is_a_sentence():
+    result = specdec_process("simulate", "--p", "1.5", "--gamma", "1")
+
+    assert result.returncode == 2
+    assert result.stderr == "Error: p must be a number in [0, 1]; got 1.5.\n"
 
 
 def test_by_depth_and_counts():
@@ -140,7 +168,10 @@ def test_import_from_stdin_finds_what_p_is():
         (["simulate", "--p", "inf", "--gamma", "4"], "p must be a number in [0, 1]; got inf."),
         (["simulate", "--p", "0.5", "--gamma", "-1"], "gamma must be a whole number in [0, 10000]"),
         (["simulate", "--p", "0.5"], "gamma must be given with p"),
-        (["simulate", "--gamma", "4"], "either p or by_depth"),
+        (
+            ["simulate", "--gamma", "4"],
+            "draft_model needs p or by_depth, one of the two; got neither.",
+        ),
         (["simulate", "--by-depth", "0.8,x"], "--by-depth must be numbers separated by commas"),
         (["simulate", "--by-depth", "0.8,1.2"], "by_depth[1] must be a number in [0, 1]; got 1.2."),
         (
@@ -148,7 +179,10 @@ def test_import_from_stdin_finds_what_p_is():
             "rounds must be a whole number",
         ),
         (["simulate", "--p", "0.5", "--gamma", "4", "--rounds", "1e12"], "--counts"),
-        (["simulate", "--p", "0.5", "--gamma", "4", "--seed", "-1"], "rng must be a whole number"),
+        (
+            ["simulate", "--p", "0.5", "--gamma", "4", "--seed", "-1"],
+            "rng (the seed) must be a whole number",
+        ),
         (["predict", "--p", "0.5", "--gamma", "4", "--cost-ratio", "-1"], "cost_ratio must be"),
         (["predict", "--p", "0.5", "--gamma", "4", "--cost-ratio", "inf"], "cost_ratio must be"),
         (["predict", "--p", "0.5", "--gamma", "4", "--verify-cost", "0"], "verify_cost must be"),
@@ -157,9 +191,22 @@ def test_import_from_stdin_finds_what_p_is():
         (["predict", "--tokens-per-round", "9", "--measured-gamma", "4"], "[1, 5]; got 9"),
         (["import", "no-such-file.log"], "no-such-file.log: No such file or directory."),
         (["check", "--p", "0.5", "--gamma", "1", "--table", "no-such.json"], "No such file"),
+        (["import", "server.log", "--verify-cost", "nan"], "verify_cost must be"),
+        (["predict", "--p", "0.5", "--gamma", "4", "--max-gamma", "-1"], "max_gamma must be"),
+        (
+            ["predict", "--p", "0.5", "--gamma", "20000"],
+            "gamma must be a whole number in [0, 10000]",
+        ),
+        (
+            ["predict", "--p", "0.5", "--gamma", "4", "--measured-gamma", "4"],
+            "measured_gamma must not be given with p",
+        ),
     ],
 )
-def test_usage_errors_are_one_sentence_and_exit_2(arguments, sentence):
+def test_usage_errors_are_one_sentence_and_exit_2(arguments, sentence, tmp_path, monkeypatch):
+    (tmp_path / "server.log").write_bytes(LLAMACPP_LINE)
+    monkeypatch.chdir(tmp_path)
+
     result = specdec(*arguments)
 
     assert result.returncode == 2
@@ -200,8 +247,23 @@ def test_bad_logs_are_one_sentence_and_exit_3(text):
 
 @pytest.mark.parametrize(
     "content",
-    ["", "[]", "{}", '{"table": 3}', "[" * 100_000, '{"table": {"rounds": 1}}'],
-    ids=["empty", "list", "no table", "number", "deep", "half"],
+    [
+        "",
+        "[]",
+        "{}",
+        '{"table": 3}',
+        "[" * 100_000,
+        '{"table": {"rounds": 1}}',
+        '{"table": {"rounds": 1' + "0" * 300 + "}}",
+        TABLE.replace('"rounds": 10', '"rounds": 10.5'),
+        TABLE.replace('"rounds": 10', '"rounds": true'),
+        TABLE.replace('"rounds": 10', '"rounds": -10'),
+        TABLE.replace('"accepted": [7]', '"accepted": [11]'),
+    ],
+    ids=[
+        *("empty", "list", "no table", "number", "deep", "half"),
+        *("huge", "fraction", "bool", "negative", "above tested"),
+    ],
 )
 def test_bad_table_files_exit_3(tmp_path, content):
     path = tmp_path / "table.json"
@@ -212,6 +274,68 @@ def test_bad_table_files_exit_3(tmp_path, content):
     assert result.returncode == 3
     assert "table.json" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_the_table_of_the_tests_is_a_good_one(tmp_path):
+    path = tmp_path / "table.json"
+    path.write_text(TABLE, encoding="utf-8")
+
+    assert specdec("check", "--p", "0.7", "--gamma", "1", "--table", str(path)).returncode == 0
+
+
+def test_a_table_of_scheduled_drafts_is_not_judged_by_one_length(tmp_path):
+    path = tmp_path / "table.json"
+    path.write_text(TABLE.replace("fixed", "scheduled"), encoding="utf-8")
+
+    result = specdec("check", "--p", "0.7", "--gamma", "1", "--table", str(path))
+
+    assert result.returncode == 2
+    assert "drafts of fixed length" in result.stderr
+
+
+@pytest.mark.parametrize("output", ["table", "json", "csv"])
+def test_a_reader_who_leaves_early_is_no_error(output):
+    command = f"'{SPECDEC}' predict --p 0.7 --gamma 4 --max-gamma 5000 --format {output} | true"
+
+    result = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, check=False, timeout=60
+    )
+
+    assert result.returncode == 0
+    assert b"Traceback" not in result.stderr
+
+
+def test_closed_streams_are_said():
+    for command, stream in (("predict --p 0.7 --gamma 4 >&-", "stdout"), ("import - <&-", "stdin")):
+        result = subprocess.run(
+            ["bash", "-c", f"'{SPECDEC}' {command}"], capture_output=True, check=False, timeout=60
+        )
+
+        assert result.returncode == 2
+        assert f"Error: {stream} is closed" in result.stderr.decode()
+
+
+def test_greek_survives_a_redirect_with_another_encoding():
+    result = subprocess.run(
+        [str(SPECDEC), "predict", "--p", "0.7", "--gamma", "4"],
+        capture_output=True,
+        check=True,
+        timeout=60,
+        env={**os.environ, "PYTHONUTF8": "0", "PYTHONIOENCODING": "latin-1"},
+    )
+
+    assert "γ = 4" in result.stderr.decode("utf-8")
+
+
+def test_several_logs_in_one_file_are_told_apart(tmp_path):
+    path = tmp_path / "server.log"
+    path.write_bytes(LLAMACPP_LINE + VLLM_LINE)
+
+    document = strict_json(specdec("import", str(path), "--format", "json").stdout)
+
+    logs = {row["log"] for row in document["quantities"]}
+    assert len(logs) == 2
+    assert all(note.startswith(tuple(logs)) for note in document["notes"])
 
 
 def test_no_progress_where_nobody_watches():

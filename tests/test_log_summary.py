@@ -101,6 +101,42 @@ def test_the_configured_gamma_can_complete_the_table():
     assert summarize(totals, gamma=3).p.value == pytest.approx(6 / (9 + 4 + 2))
 
 
+def test_the_configured_gamma_keeps_rounded_depths():
+    """A statistics line of a busy server: depths are bounds, gamma must narrow p, not forget them."""
+    totals = AcceptanceTotals(
+        rounds=87_000,
+        drafted=259_000,
+        accepted=167_000,
+        accepted_by_depth_bounds=((69_992, 70_078), (54_941, 55_027), (41_978, 42_064)),
+    )
+
+    without, with_gamma = summarize(totals), summarize(totals, gamma=3)
+
+    assert without.p_range[0] < with_gamma.p_range[0]
+    assert with_gamma.p_range == pytest.approx((0.788, 0.796), abs=1e-3)
+    assert len(with_gamma.p_by_depth_range) == 3
+
+
+def test_sampling_error_is_added_to_what_the_counts_allow():
+    summary = summarize(REAL_LINE)
+
+    low, high = summary.p_interval
+    assert low < summary.p_range[0] < summary.p_range[1] < high
+    assert high - low > 0.1
+
+
+def test_drafts_of_several_lengths_get_no_closed_form():
+    table = simulate(draft_model(p=0.8, gamma=3), rounds=500, rng=0) + simulate(
+        draft_model(p=0.8, gamma=5), rounds=500, rng=1
+    )
+
+    summary = summarize(table)
+
+    assert table.length_rule == "scheduled"
+    assert summary.p is not None
+    assert summary.formula_tokens is summary.naive_tokens is summary.equivalent_p is None
+
+
 def test_nothing_drafted_is_unknown_not_zero():
     summary = summarize(AcceptanceTotals(rounds=3, drafted=0, accepted=0, longest_draft=4))
 
@@ -138,10 +174,10 @@ def test_the_report_says_how_each_number_is_known(counts):
         skipped=("line 2: half a line",),
     )
 
-    report = import_report((log,), source="server.log", cost_ratio=0.1, gamma=None)
+    report = import_report((log,), (("source", "server.log"),))
 
     (section,) = report.sections
     assert all(row[-1] for row in section.rows)
-    assert "p is" in report.headline
-    assert "engine: skipped line 2: half a line" in report.notes
+    assert "not accepted / drafted" in report.headline
+    assert "skipped line 2: half a line" in report.notes
     assert (report.table is counts) == isinstance(counts, AcceptanceTable)

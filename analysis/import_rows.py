@@ -1,0 +1,105 @@
+"""An imported log as rows: quantity, value, lower and upper end, how it is known."""
+
+from __future__ import annotations
+
+from analysis.log_summary import LogSummary
+from analysis.output import Row
+from analysis.uncertainty import Range
+from simulator import AcceptanceTable, Counts, Estimate, ReportedRatio
+
+COLUMNS = ("quantity", "value", "low", "high", "how_known")
+
+
+def log_rows(
+    counts: Counts, summary: LogSummary, printed: tuple[ReportedRatio, ...]
+) -> tuple[Row, ...]:
+    """Every quantity of one log: counts, then p, tokens per round and speedup as far as they follow."""
+    return (
+        *_count_rows(counts, summary),
+        *_p_rows(summary),
+        *_token_rows(summary, printed),
+        *_speed_rows(summary),
+    )
+
+
+def _count_rows(counts: Counts, summary: LogSummary) -> list[Row]:
+    rows: list[Row] = [
+        ("rounds", summary.rounds, None, None, "see notes" if summary.rounds else "not in the log"),
+        ("drafted tokens", summary.drafted, None, None, "counted"),
+        ("accepted tokens", summary.accepted, None, None, "counted"),
+    ]
+    if isinstance(counts, AcceptanceTable):
+        for depth, (tested, kept) in enumerate(zip(counts.tested, counts.accepted, strict=True), 1):
+            rows.append((f"kept at depth {depth}", kept, None, None, f"of {tested:,} tested"))
+    elif counts.depth_bounds is not None:
+        rows += [_kept_row(depth, *ends) for depth, ends in enumerate(counts.depth_bounds, 1)]
+    return rows
+
+
+def _kept_row(depth: int, low: int, high: int) -> Row:
+    if low == high:
+        return (f"kept at depth {depth}", low, None, None, "recovered from the printed ratio")
+    return (f"kept at depth {depth}", None, low, high, "the printed ratio is rounded")
+
+
+def _p_rows(summary: LogSummary) -> list[Row]:
+    rows: list[Row] = []
+    if summary.p is not None:
+        rows.append(_estimate("p, pooled over depths", summary.p, "accepted / tested, 95 %"))
+    else:
+        rows.append(_range("p, pooled over depths", summary.p_range, "accepted / tested"))
+        if summary.p_interval is not None:
+            how = "the same with sampling error, 95 %"
+            rows.append(("p, pooled over depths", None, *summary.p_interval, how))
+    for depth, estimate in enumerate(summary.p_by_depth or (), 1):
+        rows.append(_estimate(f"p at depth {depth}", estimate, "accepted / tested, 95 %"))
+    for depth, ends in enumerate(summary.p_by_depth_range or (), 1):
+        rows.append(_range(f"p at depth {depth}", ends, "accepted / tested"))
+    how = "accepted / drafted, what engines print as acceptance rate; not p"
+    rows.append(("accepted fraction", summary.accepted_fraction, None, None, how))
+    return rows
+
+
+def _token_rows(summary: LogSummary, printed: tuple[ReportedRatio, ...]) -> list[Row]:
+    rows: list[Row] = []
+    if summary.tokens_per_round is not None:
+        rows.append(
+            _estimate("tokens per round", summary.tokens_per_round, "1 + accepted / rounds")
+        )
+    for ratio in printed:
+        if ratio.quantity == "tokens_per_round":
+            how = f"printed by the engine over {ratio.averaged_over}"
+            rows.append(("tokens per round", ratio.value, *ratio.bounds, how))
+    if summary.formula_tokens is not None:
+        how = f"closed form with p and γ = {summary.gamma}"
+        rows.append(_range("tokens per round", summary.formula_tokens, how))
+    if summary.naive_tokens is not None:
+        how = "closed form if accepted / drafted is mistaken for p: wrong"
+        rows.append(("tokens per round", summary.naive_tokens, None, None, how))
+    if summary.equivalent_p is not None and summary.p is None:
+        how = f"would explain accepted / drafted if every draft had {summary.gamma} tokens"
+        rows.append(("equivalent p", summary.equivalent_p, None, None, how))
+    return rows
+
+
+def _speed_rows(summary: LogSummary) -> list[Row]:
+    if summary.speedup is None or summary.round_cost is None:
+        return []
+    how = f"tokens per round / cost of a round ({summary.round_cost:.3f} plain steps)"
+    return [_estimate("speedup", summary.speedup, how)]
+
+
+def _estimate(name: str, estimate: Estimate, how: str) -> Row:
+    if estimate.interval is not None:
+        return (name, estimate.value, *estimate.interval, how)
+    if estimate.se is None:
+        return (name, estimate.value, None, None, how)
+    low, high = estimate.value - 2 * estimate.se, estimate.value + 2 * estimate.se
+    return (name, estimate.value, low, high, f"{how}, ± 2 se")
+
+
+def _range(name: str, ends: Range, how: str) -> Row:
+    low, high = ends
+    if low == high:
+        return (name, low, None, None, how)
+    return (name, None, low, high, f"{how}; the counts leave this range")
