@@ -198,16 +198,19 @@ def import_command(
 
 @app.command(name="app")
 def app_command(
-    port: Annotated[int, typer.Option(help="Port of the app on this machine.")] = 8501,
+    port: Annotated[int, typer.Option(help="Port of the app.")] = 8501,
+    address: Annotated[
+        str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")
+    ] = "127.0.0.1",
 ) -> None:
     """Start the slider app in the browser (needs the `app` extra)."""
     from importlib.util import find_spec  # noqa: PLC0415
 
     if find_spec("streamlit") is None or find_spec("altair") is None:
         raise ValueError("the app needs Streamlit and Altair: pip install 'specdec[app]'.")
-    # A process of its own, for the app is no layer below: it takes over the terminal, Ctrl-C included.
-    arguments = [sys.executable, "-m", "app_pages", "--port", str(port)]
-    os.execv(sys.executable, arguments)  # noqa: S606
+    # A process of its own, for the app is no layer below; it takes over the terminal and Ctrl-C.
+    arguments = ["-m", "app_pages", "--port", str(port), "--address", address]
+    os.execv(sys.executable, [sys.executable, *arguments])  # noqa: S606
 
 
 def _simulation(

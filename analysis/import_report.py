@@ -77,10 +77,10 @@ def conclusion(summary: LogSummary) -> str:
 
 
 def _notes(log: ImportedLog) -> list[str]:
-    skipped = f", {len(log.skipped)} were skipped" if log.skipped else ""
+    skipped = f", {len(log.skipped)} skipped" if log.skipped else ""
     return [
         f"{log.used:,} of {log.lines:,} lines gave counts{skipped}.",
-        log.definition,
+        f"acceptance rate: {log.definition}",
         *log.notes,
         *_findings(log),
         *(f"skipped {entry}" for entry in log.skipped),

@@ -22,6 +22,7 @@ def controls() -> None:
         with column:
             slider_with_number(field)
     _left_out()
+    state.remember()  # now, not only at the end: a quick click on another page stops the run here
     with presets_above:
         _preset_row()
 

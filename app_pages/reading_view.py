@@ -21,10 +21,6 @@ _COLUMNS = ["quantity", "value", "low", "high", "how it is known"]
 def show(reading: Reading, *, gamma: int | None, explore: st.Page, key: str) -> None:
     """Draw a reading; `key` keeps its widgets apart from those of other readings."""
     st.subheader(f"{reading.engine}: {reading.layout}")
-    if reading.counts is None:
-        st.warning("Only ratios are printed here: without counts there is no p.")
-        _notes(reading)
-        return
     now = state.current()
     try:
         summary = summarize(

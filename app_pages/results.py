@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 import streamlit as st
@@ -84,7 +84,7 @@ def gamma_table(settings: Settings) -> pd.DataFrame:
     best = closed_form(settings).best.gamma
     rows = []
     for gamma in range(1, MAX_GAMMA + 1):
-        here = closed_form(_at(settings, gamma))
+        here = closed_form(replace(settings, gamma=gamma))
         law = an.round_law(sim.draft_model(p=settings.p, gamma=gamma))
         marks = [
             text for text, hit in (("● yours", settings.gamma), ("◆ best", best)) if gamma == hit
@@ -148,16 +148,6 @@ def verdict(settings: Settings) -> tuple[str, str]:
         overhead=settings.overhead,
     )
     return re.split(r"\W", sentence, maxsplit=1)[0].lower(), sentence
-
-
-def _at(settings: Settings, gamma: int) -> Settings:
-    return Settings(
-        p=settings.p,
-        gamma=gamma,
-        cost_ratio=settings.cost_ratio,
-        verify_cost=settings.verify_cost,
-        overhead=settings.overhead,
-    )
 
 
 def _with_interval(estimate: sim.Estimate) -> sim.Estimate:

@@ -40,7 +40,7 @@ def measure(presses):
         page.locator('input[type=range][aria-label="Acceptance p"]').focus()
         times = []
         for _ in range(presses):
-            page.evaluate(f"window.changed = ({WATCH})()")
+            page.evaluate(f"void (window.changed = ({WATCH})())")
             page.keyboard.press("ArrowRight")
             times.append(page.evaluate("window.changed"))
             page.wait_for_timeout(700)

@@ -56,7 +56,7 @@ def as_generator(rng: Rng) -> np.random.Generator:
         return np.random.default_rng(as_count("rng", rng))
     except ValueError:
         raise ValueError(
-            f"rng (the seed) must be a whole number of at least 0 or a numpy Generator; got {rng!r}."
+            f"rng must be a seed (a whole number of at least 0) or a numpy Generator; got {rng!r}."
         ) from None
 
 

@@ -181,7 +181,7 @@ def test_import_from_stdin_finds_what_p_is():
         (["simulate", "--p", "0.5", "--gamma", "4", "--rounds", "1e12"], "--counts"),
         (
             ["simulate", "--p", "0.5", "--gamma", "4", "--seed", "-1"],
-            "rng (the seed) must be a whole number",
+            "rng must be a seed",
         ),
         (["predict", "--p", "0.5", "--gamma", "4", "--cost-ratio", "-1"], "cost_ratio must be"),
         (["predict", "--p", "0.5", "--gamma", "4", "--cost-ratio", "inf"], "cost_ratio must be"),

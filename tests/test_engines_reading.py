@@ -3,7 +3,6 @@
 import gzip
 import io
 import sys
-import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 
 from real_runs import engines
 from real_runs.engines import ENGINES, MetricsFormatError, read_log, read_text
-from real_runs.engines.lines import BLOCK, LONGEST_LINE, MarkedLines
 
 LOGS = Path(__file__).parent / "logs"
 LINE = (
@@ -20,7 +18,6 @@ LINE = (
     "0.938, 0.769, 0.572, Avg Draft acceptance rate: 76.0%"
 )
 LLAMA = "draft acceptance = 0.64479 (  167 accepted /   259 generated)"
-ACCESS = 'INFO:     127.0.0.1:40000 - "POST /v1/chat/completions HTTP/1.1" 200 OK\n'
 
 
 @pytest.mark.parametrize(
@@ -136,83 +133,14 @@ def test_undecodable_bytes_do_not_stop_the_reading():
     assert reading.counts.rounds == 208
 
 
-@pytest.mark.parametrize("shift", range(-3, 4))
-def test_a_line_across_two_blocks_is_read_whole(shift):
-    before = "x" * 99 + "\n"
-    filler = before * (BLOCK // 100 - 1)
-    filler += "y" * (BLOCK - len(filler) - len(LINE) // 2 + shift) + "\n"
-    (reading,) = read_text(filler + LINE + "\n" + before)
-
-    assert reading.counts.rounds == 208
-    assert reading.lines == filler.count("\n") + 2
-
-
-def test_line_numbers_are_those_of_the_file():
-    text = ACCESS * 5000 + LINE + "\n" + ACCESS * 5000 + LINE.replace("474", "747")
-    with pytest.raises(MetricsFormatError) as error:
-        read_text(text)
-
-    assert error.value.line == 10_002
-
-
-def test_an_overlong_line_is_skipped_once_and_kept_bounded():
-    long = LINE + "z" * (20 * LONGEST_LINE)
-    (reading,) = read_text(f"{long}\n{LINE}\n{'z' * (20 * LONGEST_LINE)}\n")
-
-    assert reading.counts.rounds == 208
-    assert [(skip.line, skip.reason) for skip in reading.skipped] == [
-        (1, "the line is longer than 64 KiB")
-    ]
-    assert reading.lines == 3
-
-
 def test_skipped_lines_are_bounded():
     (reading,) = read_text("\n".join(["SpecDecoding metrics: "] * 1000 + [LINE]))
 
     assert len(reading.skipped) == 20
     assert "980 more lines were skipped than are listed." in reading.notes
 
-
-class Repeated(io.RawIOBase):
-    """A stream that gives the same chunk again and again."""
-
-    def __init__(self, chunk, times):
-        self.chunk, self.left = chunk.encode(), times
-
-    def readable(self):
-        return True
-
-    def readinto(self, buffer):
-        if not self.left:
-            return 0
-        self.left -= 1
-        buffer[: len(self.chunk)] = self.chunk
-        return len(self.chunk)
-
-
-def peak_of(work):
-    tracemalloc.start()
-    result = work()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return result, peak
-
-
-def test_memory_does_not_grow_with_the_log():
-    stream = Repeated(ACCESS * 700 + LINE + "\n", times=200)  # 10 MB
-    (reading,), peak = peak_of(lambda: read_log(stream))
-
-    assert reading.counts.rounds == 208 * 200
-    assert peak < 4_000_000
-
-
-def test_memory_does_not_grow_with_a_line():
-    stream = Repeated("q" * 100_000, times=200)  # 20 MB without an end of line
-    (line,), peak = peak_of(lambda: list(MarkedLines(stream, source="x", markers=("q",))))
-
-    assert line.cut
-    assert len(line.text) == LONGEST_LINE
-    assert peak < 4_000_000
+    (reading,) = read_text("\n".join(["SpecDecoding metrics: "] * 21 + [LINE]))
+    assert "1 more line was skipped than are listed." in reading.notes
 
 
 @pytest.mark.parametrize(

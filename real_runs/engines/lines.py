@@ -15,7 +15,8 @@ BLOCK = 1 << 18
 LONGEST_LINE = 1 << 16
 MOST_JOINED = 8
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_ESCAPE = b"\x1b["
+_COLOUR = re.compile(rb"\x1b\[[\d;?]*+[A-Za-z]")
 _UNREADABLE = (
     (b"\x1f\x8b", "this is packed with gzip; unpack it first, expected the text of a log."),
     (b"PK\x03\x04", "this is a zip archive; unpack it first, expected the text of a log."),
@@ -26,7 +27,7 @@ _UNREADABLE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line with one of the markers; `cut` if it was too long to be kept whole."""
+    """A line with one of the markers; of a `cut` one, too long to be kept, `text` is its markers."""
 
     number: int
     text: str
@@ -34,9 +35,11 @@ class Line:
 
 
 class MarkedLines:
-    """Iterates over the lines of a stream that contain a marker; `read` counts all lines so far.
+    r"""Iterates over the lines of a stream that contain a marker; `read` counts all lines so far.
 
-    A marked line that ends in a comma was wrapped by whoever copied it: up to 8 lines are joined.
+    Lines end with \n, \r\n or, as progress bars write them, \r. Colours are taken out first, for
+    they can stand within a marker. A marked line that ends in a comma was wrapped by whoever copied
+    it: up to 8 lines are joined.
     """
 
     def __init__(self, stream: Stream, *, source: str, markers: tuple[str, ...]) -> None:
@@ -44,6 +47,7 @@ class MarkedLines:
         self._stream = stream
         self._source = source
         self._markers = tuple(marker.encode() for marker in markers)
+        self._overlap = max(len(marker) for marker in self._markers)
 
     def __iter__(self) -> Iterator[Line]:
         wrapped: list[bytes] = []
@@ -55,33 +59,49 @@ class MarkedLines:
                 self.read += 1
                 marked = _has_one(present, row)
                 if wrapped and marked:
-                    yield _as_line(self.read - len(wrapped), wrapped)
+                    yield self._as_line(self.read - len(wrapped), wrapped)
                     wrapped = []
                 if not (wrapped or marked):
                     continue
                 wrapped.append(row)
                 if len(wrapped) == MOST_JOINED or not row.rstrip().endswith(b","):
-                    yield _as_line(self.read + 1 - len(wrapped), wrapped)
+                    yield self._as_line(self.read + 1 - len(wrapped), wrapped)
                     wrapped = []
         if wrapped:
-            yield _as_line(self.read + 1 - len(wrapped), wrapped)
+            yield self._as_line(self.read + 1 - len(wrapped), wrapped)
 
     def _rows(self) -> Iterator[tuple[list[bytes], list[bytes]]]:
         """Whole lines, block by block, and which of the markers occur in them at all."""
         rest = b""
         for block in self._blocks():
             text = rest + block
+            if _ESCAPE in text:
+                text = _COLOUR.sub(b"", text)
             rows = text.split(b"\n")
-            rest = rows.pop()[: LONGEST_LINE + 1]  # the one byte more tells that it was cut
+            rest = self._abridged(rows.pop())
             yield [marker for marker in self._markers if marker in text], rows
         if rest:
             yield [marker for marker in self._markers if marker in rest], [rest]
 
+    def _abridged(self, row: bytes) -> bytes:
+        """Of an overlong line the beginning, all its markers, and what may begin another one."""
+        if len(row) <= LONGEST_LINE:
+            return row
+        found = [marker for marker in self._markers if marker in row]
+        # No marker has a NUL: none comes about where the parts meet.
+        return b"\0".join((row[:LONGEST_LINE], *found, row[-self._overlap :]))
+
     def _blocks(self) -> Iterator[bytes]:
+        r"""The stream with \n as its only line end."""
         block = _as_bytes(self._stream.read(BLOCK))
         self._refuse(block)
+        after_return = False
         while block:
-            yield block
+            text = block.removeprefix(b"\n") if after_return else block  # of a \r\n in two blocks
+            after_return = block.endswith(b"\r")
+            if b"\r" in text:
+                text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+            yield text
             block = _as_bytes(self._stream.read(BLOCK))
 
     def _refuse(self, first: bytes) -> None:
@@ -94,6 +114,13 @@ class MarkedLines:
         if problem is not None:
             raise MetricsFormatError(self._source, problem=problem)
 
+    def _as_line(self, number: int, rows: list[bytes]) -> Line:
+        if any(len(row) > LONGEST_LINE for row in rows):
+            found = [marker for marker in self._markers if any(marker in row for row in rows)]
+            return Line(number=number, text=b" ".join(found).decode(), cut=True)
+        text = b" ".join(row.strip() for row in rows)
+        return Line(number=number, text=text.decode("utf-8", "replace"))
+
 
 def _has_one(markers: list[bytes], row: bytes) -> bool:
     for marker in markers:  # noqa: SIM110 — any() over a generator costs more than the search
@@ -104,9 +131,3 @@ def _has_one(markers: list[bytes], row: bytes) -> bool:
 
 def _as_bytes(block: bytes | str) -> bytes:
     return block.encode("utf-8", "replace") if isinstance(block, str) else block
-
-
-def _as_line(number: int, rows: list[bytes]) -> Line:
-    cut = any(len(row) > LONGEST_LINE for row in rows)
-    text = b" ".join(row[:LONGEST_LINE].strip() for row in rows).decode("utf-8", "replace")
-    return Line(number=number, text=_COLOUR.sub("", text), cut=cut)

@@ -5,18 +5,26 @@ from __future__ import annotations
 import re
 
 from real_runs.engines.lines import Line
-from real_runs.engines.pool import Pool
-from real_runs.engines.printed import COUNT, Printed, as_count, as_printed
-from real_runs.engines.ratios import agreeing_fraction, check_counts, reported
+from real_runs.engines.pool import Layout, Pool
+from real_runs.engines.printed import COUNT, as_count, as_printed
+from real_runs.engines.ratios import Ratios, agreeing_fraction, check_counts
 from real_runs.engines.reading import Reading
 from real_runs.engines.recovery import Recovered
 from real_runs.engines.skips import NoCounts, Skips
+from real_runs.engines.wording import counted
 from simulator import AcceptanceTotals
 
 SHAPE = "a block of 'n_predict = ...', 'n_drafted = ...' and 'n_accept = ...' (llama.cpp examples)"
-MARKERS = ("n_draft", "n_predict", "n_accept", "accept  ")
+# Not the "n_predict" of a request's JSON, which can be as long as its prompt.
+MARKERS = ("n_draft", "n_predict ", "n_accept", "accept  ")
 
-_DEFINITION = "accepted / drafted of one run; the length of its drafts may have changed on the way."
+_LAYOUT = Layout(
+    engine="llama.cpp",
+    name="block of an example",
+    unit="run",
+    averaged_over="one run",
+    definition="accepted / drafted of one run.",
+)
 _ROUNDS = (
     "rounds = n_predict - n_accept - 1: prefill emits one token, a round one more than it accepts; "
     "rounds without a draft are among them."
@@ -33,16 +41,14 @@ class ExampleBlocks:
     """Sums the blocks of one log, one per run of an example."""
 
     def __init__(self, source: str, skips: Skips) -> None:
-        self._source = source
         self._skips = skips
-        self._pool = Pool("run")
+        self._pool = Pool(_LAYOUT, source)
         self._first_line = 0
         self._texts: dict[str, str] = {}
-        self._printed: Printed | None = None
 
     def take(self, line: Line) -> None:
         """Collect one field; a field that comes again begins the next block."""
-        match = None if line.cut else _FIELD.search(line.text) or _ACCEPT.search(line.text)
+        match = _FIELD.search(line.text) or _ACCEPT.search(line.text)
         if match is None:
             return
         name, text = match.groups() if match.re is _FIELD else ("accept", match[1])
@@ -64,7 +70,7 @@ class ExampleBlocks:
             if name not in texts:
                 raise NoCounts(f"the block has no '{name}'")
         predicted, drafted, accepted = (as_count(name, texts[name]) for name in _NEEDED)
-        check_counts(self._source, self._first_line, accepted=accepted, drafted=drafted, of="run")
+        check_counts(accepted=accepted, drafted=drafted, of="run")
         fraction = None
         if "accept" in texts:
             printed = as_printed("accept", texts["accept"])
@@ -73,34 +79,17 @@ class ExampleBlocks:
         rounds = predicted - accepted - 1
         if rounds < 1:
             raise NoCounts(
-                f"{predicted} predicted tokens leave no round for {accepted} accepted ones"
+                f"n_predict = {predicted} leaves no round for {counted(accepted, 'accepted token')}"
             )
         gamma = as_count("n_draft", texts["n_draft"]) if "n_draft" in texts else None
         totals = _totals(rounds=rounds, drafted=drafted, accepted=accepted, last_gamma=gamma)
         recovered = Recovered(totals=totals, basis="counted", allowed=(rounds, rounds))
-        self._pool.add(self._first_line, recovered)
-        self._printed = fraction
+        self._pool.add(self._first_line, recovered, Ratios(fraction=fraction))
 
     def readings(self, lines: int) -> list[Reading]:
         """One Reading of all blocks summed; empty if none gave counts."""
         self._settle()
-        if self._pool.counts is None:
-            return []
-        return [
-            Reading(
-                engine="llama.cpp",
-                layout="block of an example",
-                source=self._source,
-                counts=self._pool.counts,
-                printed=reported(
-                    fraction=self._printed, length=None, survival=(), averaged_over="one run"
-                ),
-                definition=_DEFINITION,
-                lines=lines,
-                used=self._pool.used,
-                notes=(*self._pool.notes(), _ROUNDS, _GAMMA),
-            )
-        ]
+        return self._pool.readings(lines, notes=(_ROUNDS, _GAMMA))
 
 
 def _totals(

@@ -14,8 +14,11 @@ MOST_DIGITS = 18
 MOST_DEPTHS = 256
 """Beyond every engine's draft; bounds the work that a hostile line can ask for."""
 
-COUNT = r"(\d(?:[\d,]*\d)?)"
-"""A count in a pattern, with thousands separators and without the comma behind it."""
+COUNT = r"(-?\d(?:[\d,]*\d)?)"
+"""A count in a pattern, with thousands separators and without the comma behind it.
+
+It takes a minus sign, for `as_count` to refuse: a negative count is there, and is wrong.
+"""
 
 _COUNT = re.compile(r"\d{1,3}(?:,\d{3})+|\d+", re.ASCII)
 _DECIMAL = re.compile(r"(\d+)(?:\.(\d+))?", re.ASCII)

@@ -1,21 +1,48 @@
-"""An engine's own printed ratios under this project's names."""
+"""An engine's own printed ratios: checked against the counts, and under this project's names."""
 
 from __future__ import annotations
 
-from real_runs.engines.errors import MetricsFormatError
+from dataclasses import dataclass
+
 from real_runs.engines.printed import Printed, as_fraction
 from real_runs.engines.skips import NoCounts, NothingDrafted
 from simulator import ReportedRatio
 
 
-def check_counts(source: str, line: int, *, accepted: int, drafted: int, of: str) -> None:
-    """Raise NothingDrafted for a line without drafts, MetricsFormatError for more kept than drafted."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratios:
+    """The ratios that one record prints; None or empty where it prints none."""
+
+    fraction: Printed | None = None
+    length: Printed | None = None
+    survival: tuple[Printed, ...] = ()
+
+    def reported(self, averaged_over: str) -> tuple[ReportedRatio, ...]:
+        """The ratios by name, each with the half-width of its rounding."""
+        named: list[tuple[str, Printed | None, int | None]] = [
+            ("accepted_fraction", self.fraction, None),
+            ("tokens_per_round", self.length, None),
+            *(("survival", printed, depth) for depth, printed in enumerate(self.survival)),
+        ]
+        return tuple(
+            ReportedRatio(
+                quantity=quantity,
+                value=printed.value,
+                half_width=printed.half_width,
+                averaged_over=averaged_over,
+                depth=depth,
+            )
+            for quantity, printed, depth in named
+            if printed is not None
+        )
+
+
+def check_counts(*, accepted: int, drafted: int, of: str) -> None:
+    """Raise NothingDrafted for a record without drafts, NoCounts for more kept than drafted."""
     if accepted > drafted:
-        raise MetricsFormatError(
-            source,
-            line=line,
-            problem=f"accepted ({accepted}) is above drafted ({drafted}); "
-            "expected at most as many accepted as drafted tokens.",
+        raise NoCounts(
+            f"accepted ({accepted}) is above drafted ({drafted})",
+            expected="at most as many accepted as drafted tokens",
         )
     if drafted == 0:
         raise NothingDrafted(f"no draft in this {of}")
@@ -30,29 +57,3 @@ def agreeing_fraction(printed: Printed, *, accepted: int, drafted: int) -> Print
             f"({accepted} accepted of {drafted} drafted)"
         )
     return fraction
-
-
-def reported(
-    *,
-    fraction: Printed | None,
-    length: Printed | None,
-    survival: tuple[Printed, ...],
-    averaged_over: str,
-) -> tuple[ReportedRatio, ...]:
-    """The ratios of one line, each with the half-width of its rounding."""
-    named: list[tuple[str, Printed | None, int | None]] = [
-        ("accepted_fraction", fraction, None),
-        ("tokens_per_round", length, None),
-        *(("survival", printed, depth) for depth, printed in enumerate(survival)),
-    ]
-    return tuple(
-        ReportedRatio(
-            quantity=quantity,
-            value=printed.value,
-            half_width=printed.half_width,
-            averaged_over=averaged_over,
-            depth=depth,
-        )
-        for quantity, printed, depth in named
-        if printed is not None
-    )

@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias
 
 from real_runs.engines import llamacpp, vllm
 from real_runs.engines.errors import MetricsFormatError
-from real_runs.engines.lines import Line, MarkedLines, Stream
+from real_runs.engines.lines import LONGEST_LINE, Line, MarkedLines, Stream
 from real_runs.engines.reading import Reading
 from real_runs.engines.skips import Skips
 
@@ -19,7 +19,7 @@ Source: TypeAlias = str | os.PathLike[str] | Stream
 
 
 class Collector(Protocol):
-    """What an engine's module offers: it takes marked lines and says in the end what they count."""
+    """What an engine's module offers: it takes whole lines and says in the end what they count."""
 
     def take(self, line: Line) -> None: ...
 
@@ -41,6 +41,8 @@ _ENGINES = {
 }
 ENGINES = tuple(_ENGINES)
 """The engines that `read_log` knows, by the name it takes and gives."""
+
+_OVERLONG = f"the line is longer than {LONGEST_LINE // 1024} KiB"
 
 
 def read_log(
@@ -87,6 +89,9 @@ def _read(stream: Stream, engine: str | None, source: str) -> tuple[Reading, ...
         stream, source=source, markers=tuple(m for each in engines for m in each.markers)
     )
     for line in lines:
+        if line.cut:
+            skips.record(line.number, _OVERLONG, expected=" or ".join(_shapes_of(line, engines)))
+            continue
         for collector, _ in collectors:
             collector.take(line)
     readings = [reading for each, _ in collectors for reading in each.readings(lines.read)]
@@ -94,6 +99,10 @@ def _read(stream: Stream, engine: str | None, source: str) -> tuple[Reading, ...
         shapes = [each.shapes for each in engines]
         raise _nothing_read(source, lines.read, skips, shapes)
     return _with_skips(readings, skips)
+
+
+def _shapes_of(line: Line, engines: list[_Engine]) -> list[str]:
+    return [each.shapes for each in engines if any(marker in line.text for marker in each.markers)]
 
 
 def _with_skips(readings: list[Reading], skips: Skips) -> tuple[Reading, ...]:

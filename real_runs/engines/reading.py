@@ -19,16 +19,20 @@ class Skipped:
 class Reading:
     """One engine's metrics from one text.
 
-    `counts` is None where only ratios are printed. `printed` holds the engine's own ratios of the
-    last line, as it prints them (fractions, never percent), with the half-width of their rounding.
-    `definition` says in words what the engine's "acceptance rate" is. `notes` say what was summed,
-    inferred, or is missing. `lines` counts the lines read, `used` those that gave counts.
+    `layout` names the kind of line, once per engine. `counts` hold what all its records count; a
+    kind of line without counts gives no Reading. `printed` holds the engine's own ratios as it
+    prints them (fractions, never percent), with the half-width of their rounding, where `counts`
+    are those of a single record; it is empty for a sum, which the ratios of no record describe.
+    `definition` says in a sentence what the engine's "acceptance rate" is. `notes` say what was
+    summed, inferred, or is missing. `lines` counts the lines read, `used` those with a record that
+    counted: a record that goes on in further lines is in the first of them, and one line can hold
+    several.
     """
 
     engine: str
     layout: str
     source: str
-    counts: Counts | None
+    counts: Counts
     printed: tuple[ReportedRatio, ...]
     definition: str
     lines: int

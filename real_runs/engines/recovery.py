@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from real_runs.engines.rounding import Claim, agreeing_rounds, agrees, depth_bounds
 from real_runs.engines.skips import NoCounts
+from real_runs.engines.wording import counted
 from simulator import AcceptanceTotals, LengthRule
 
 Basis: TypeAlias = Literal["counted", "only one agrees", "full drafts", "unknown"]
@@ -25,7 +26,7 @@ def with_rounds(claim: Claim, rounds: int) -> Recovered:
     """The totals of a line that counts its rounds; NoCounts if its ratios contradict the counts."""
     if not agrees(claim, rounds):
         raise NoCounts(
-            f"the printed ratios contradict the counts ({_counts(claim)}, {rounds} rounds)"
+            f"the printed ratios contradict the counts ({_counts(claim)}, {counted(rounds, 'round')})"
         )
     return Recovered(
         totals=_totals(claim, (rounds, rounds)), basis="counted", allowed=(rounds, rounds)

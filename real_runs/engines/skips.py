@@ -12,7 +12,11 @@ MOST_KEPT = 20
 
 
 class NoCounts(Exception):  # noqa: N818 — not an error: the line is counted as skipped
-    """Why a line gives no counts."""
+    """Why a line gives no counts; `expected` where that is not simply a line of its format."""
+
+    def __init__(self, reason: str, *, expected: str | None = None) -> None:
+        super().__init__(reason)
+        self.expected = expected
 
 
 class NothingDrafted(NoCounts):
@@ -38,10 +42,14 @@ class Skips:
             self.undrafted += 1
             self._add(Skipped(line=line, reason=str(reason)))
         except NoCounts as reason:
-            skipped = Skipped(line=line, reason=str(reason))
-            if self.broken is None:
-                self.broken, self.expected = skipped, expected
-            self._add(skipped)
+            self.record(line, str(reason), expected=reason.expected or expected)
+
+    def record(self, line: int, reason: str, *, expected: str) -> None:
+        """Record that `line` gives no counts although it should."""
+        skipped = Skipped(line=line, reason=reason)
+        if self.broken is None:
+            self.broken, self.expected = skipped, expected
+        self._add(skipped)
 
     def _add(self, skipped: Skipped) -> None:
         self.total += 1
@@ -52,4 +60,7 @@ class Skips:
     def note(self) -> str | None:
         """What to say of the skipped lines that are not kept; None if all are."""
         more = self.total - len(self.kept)
-        return f"{more} more lines were skipped than are listed." if more else None
+        if not more:
+            return None
+        lines = "1 more line was" if more == 1 else f"{more} more lines were"
+        return f"{lines} skipped than are listed."
