@@ -30,8 +30,8 @@ lint: $(VENV)/.dev ## Linter, formatter and types
 notebook: $(VENV)/.test ## Execute the notebooks
 	@$(BIN)/python -m pytest tests/test_notebooks.py
 
-bench: $(VENV)/.test ## Measure the speed claims and rewrite their tables
-	@$(BIN)/python benchmarks/engine.py --write
+bench: $(VENV)/.browser ## Measure the speed claims and rewrite their tables (needs Chromium)
+	@$(BIN)/python benchmarks/run.py --write --app
 
 screenshots: $(VENV)/.browser ## Take the pictures of the app again
 	@$(BIN)/python docs/make_screenshots.py

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import engine as benchmark
 import numpy as np
 import pytest
+import run as benchmark
 from stats import assert_all
 
 from analysis import round_law
