@@ -77,6 +77,7 @@ def worked_example() -> tuple[WorkedNumber, ...]:
 
 
 def expected_tokens_formula() -> Judgement:
+    """E = (1 - p^(γ+1)) / (1 - p) tokens per round: right if one p rules every depth."""
     tokens = float(expected_tokens(P, GAMMA))
     falling = round_law(draft_model(by_depth=(0.7, 0.6, 0.5, 0.4))).tokens_per_round
     return Judgement(
@@ -90,6 +91,7 @@ def expected_tokens_formula() -> Judgement:
 
 
 def speedup_formula() -> Judgement:
+    """E / (1 + γ c): right if the checking pass costs one plain step and nothing else is paid."""
     gain = float(speedup(P, GAMMA, COST_RATIO))
     wider = float(speedup(P, GAMMA, COST_RATIO, verify_cost=1.2))
     return Judgement(
@@ -102,6 +104,7 @@ def speedup_formula() -> Judgement:
 
 
 def limits() -> Judgement:
+    """The formula at p = 0, at p = 1 and for ever longer drafts."""
     ends = [float(expected_tokens(p, GAMMA)) for p in (0.0, 1.0)]
     long = float(expected_tokens(P, 1_000))
     return Judgement(
@@ -114,6 +117,7 @@ def limits() -> Judgement:
 
 
 def bad_draft() -> Judgement:
+    """A draft that is never right: 1 / (1 + γ c) of plain speed, and the p it takes to gain."""
     worst = float(speedup(0.0, GAMMA, COST_RATIO))
     needed = break_even_p(GAMMA, COST_RATIO)
     return Judgement(
@@ -126,6 +130,7 @@ def bad_draft() -> Judgement:
 
 
 def single_draft_pass() -> Judgement:
+    """Whether γ tokens are drafted in one pass: the formula itself charges γ steps."""
     charged = float(speedup(P, GAMMA, COST_RATIO))
     single = float(expected_tokens(P, GAMMA)) / float(round_cost(1, COST_RATIO))
     return Judgement(
@@ -139,6 +144,7 @@ def single_draft_pass() -> Judgement:
 
 
 def nearly_free() -> Judgement:
+    """Whether checking γ + 1 tokens costs as much as one: V(γ + 1) = 1 assumed, and beyond."""
     tokens = float(expected_tokens(P, GAMMA))
     most = tokens - GAMMA * COST_RATIO
     slower = float(speedup(P, GAMMA, COST_RATIO, verify_cost=1.45))
@@ -153,6 +159,7 @@ def nearly_free() -> Judgement:
 
 
 def cost_follows_size() -> Judgement:
+    """Whether a draft step is cheaper by the ratio of sizes: T5 drafts of Leviathan et al. 2023."""
     pairs = []
     for row in published_rows("Leviathan et al. 2023", "Tables 2+4")[:3]:
         smaller = _parameters(row.target) / _parameters(row.draft)
@@ -168,6 +175,7 @@ def cost_follows_size() -> Judgement:
 
 
 def faster_together() -> Judgement:
+    """When student and professor finish before the professor alone: break-even p and cost ratio."""
     needed = break_even_p(GAMMA, COST_RATIO)
     dearest = float(break_even_cost_ratio(P, GAMMA))
     return Judgement(
@@ -181,6 +189,7 @@ def faster_together() -> Judgement:
 
 
 def same_work() -> Judgement:
+    """Whether the target does the same work: (γ + 1) / E times the arithmetic, 1 / E of the reads."""
     operations = float(operations_factor(P, GAMMA, 0.0))
     reads = 1.0 / float(expected_tokens(P, GAMMA))
     return Judgement(
@@ -193,6 +202,7 @@ def same_work() -> Judgement:
 
 
 def busier_not_faster() -> Judgement:
+    """Whether the model is busier and not faster: a pass takes no less time, and gives E tokens."""
     operations = float(operations_factor(P, GAMMA, 0.0))
     return Judgement(
         claim="busier, not faster",

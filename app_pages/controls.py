@@ -45,6 +45,7 @@ def number(field: Field, width: int | Literal["stretch"] = "stretch") -> None:
 
 
 def slider_with_number(field: Field) -> None:
+    """A slider and, for those who rather type, a number field beside it."""
     kind = int if field.whole else float
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.slider(

@@ -36,6 +36,7 @@ class Field:
 
     @property
     def whole(self) -> bool:
+        """True for counts, which have no decimals."""
         return self.decimals == 0
 
     def problem(self, value: object) -> str | None:

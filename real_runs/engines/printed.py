@@ -37,10 +37,12 @@ class Printed:
 
     @property
     def value(self) -> float:
+        """The ratio as printed."""
         return self.units / self.scale
 
     @property
     def half_width(self) -> float:
+        """Half a unit of the last printed digit."""
         return 0.5 / self.scale
 
     def counts(self, fewest: int, most: int) -> tuple[int, int]:

@@ -21,9 +21,11 @@ Source: TypeAlias = str | os.PathLike[str] | Stream
 class Collector(Protocol):
     """What an engine's module offers: it takes whole lines and says in the end what they count."""
 
-    def take(self, line: Line) -> None: ...
+    def take(self, line: Line) -> None:
+        """Add what a line counts, or record why it is skipped."""
 
-    def readings(self, lines: int) -> list[Reading]: ...
+    def readings(self, lines: int) -> list[Reading]:
+        """What was counted in a log of so many lines; empty if nothing was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
