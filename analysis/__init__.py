@@ -2,6 +2,7 @@
 
 from analysis.check import Check, Comparison, check
 from analysis.convert import equivalent_p
+from analysis.curve import CurvePoint, GammaCurve, over_gamma
 from analysis.exact import RoundLaw, round_law
 from analysis.formulas import (
     break_even_cost_ratio,
@@ -23,6 +24,8 @@ __all__ = [
     "BestGamma",
     "Check",
     "Comparison",
+    "CurvePoint",
+    "GammaCurve",
     "LogSummary",
     "RoundLaw",
     "any_gamma_pays",
@@ -36,6 +39,7 @@ __all__ = [
     "expected_tokens",
     "operations_factor",
     "oracle_tokens",
+    "over_gamma",
     "p_bounds",
     "p_by_depth_bounds",
     "round_cost",

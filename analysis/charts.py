@@ -13,9 +13,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from analysis.curve import over_gamma
 from analysis.exact import round_law
-from analysis.formulas import speedup
-from analysis.optimum import best_gamma
 from analysis.palette import BEST, EXACT, PLAIN, SIMULATED, YOURS
 
 if TYPE_CHECKING:
@@ -79,11 +78,10 @@ def speedup_over_gamma(
 ) -> alt.LayerChart:
     """Speedup against draft length: the chosen one (circle), the best one (diamond), plain at 1."""
     last = max(max_gamma, gamma)
-    lengths = np.arange(1, last + 1)
-    values = np.asarray(speedup(p, lengths, cost_ratio, verify_cost=verify_cost, overhead=overhead))
-    best = best_gamma(p, cost_ratio, max_gamma=last, verify_cost=verify_cost, overhead=overhead)
-    curve = pd.DataFrame({"gamma": np.arange(last + 1), "speedup": np.concatenate([[1.0], values])})
-    mine = float(curve["speedup"][gamma])
+    exact = over_gamma(p, cost_ratio, max_gamma=last, verify_cost=verify_cost, overhead=overhead)
+    best, values = exact.best, [point.speedup for point in exact.points]
+    curve = pd.DataFrame({"gamma": range(last + 1), "speedup": values})
+    mine = values[gamma]
     names = [f"yours: γ = {gamma}, {mine:.2f}×", _best_name(best.gamma, best.speedup)]
     marked = pd.DataFrame(
         {"gamma": [gamma, best.gamma], "speedup": [mine, best.speedup], "series": names}
@@ -91,7 +89,7 @@ def speedup_over_gamma(
     y = alt.Y(
         "speedup:Q",
         title="Speedup over plain decoding",
-        scale=alt.Scale(domain=[0.0, _step_above(max(values.max(), 1.2), (2, 3, 4, 6, 8, 12, 17))]),
+        scale=alt.Scale(domain=[0.0, _step_above(max(*values, 1.2), (2, 3, 4, 6, 8, 12, 17))]),
     )
     x = alt.X(
         "gamma:Q",

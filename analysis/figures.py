@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analysis.curve import over_gamma
 from analysis.exact import round_law
 from analysis.formulas import expected_tokens, speedup
-from analysis.optimum import BestGamma, VerifyCost, best_gamma, verify_costs
+from analysis.optimum import BestGamma, VerifyCost
 from analysis.palette import BEST, EXACT, LINES, PLAIN, SIMULATED, YOURS
 from simulator import AcceptanceTable, Strategy
 
@@ -48,13 +49,11 @@ def speedup_over_gamma(
     """Speedup against draft length, with the chosen gamma, the best one and the flat region."""
     figure, axes = _axes("Draft length γ [tokens]", "Speedup over plain decoding")
     last = max(max_gamma, gamma)
-    gammas = np.arange(1, last + 1)
-    costs = verify_costs(verify_cost, last)[1:]
-    values = np.asarray(speedup(p, gammas, cost_ratio, verify_cost=costs, overhead=overhead))
-    best = best_gamma(p, cost_ratio, max_gamma=last, verify_cost=verify_cost, overhead=overhead)
+    curve = over_gamma(p, cost_ratio, max_gamma=last, verify_cost=verify_cost, overhead=overhead)
+    best, values = curve.best, [point.speedup for point in curve.points]
     axes.axhline(1.0, color=PLAIN, linestyle="--", linewidth=1)
     axes.text(last, 1.0, "plain decoding", color=PLAIN, ha="right", va="bottom", fontsize=9)
-    axes.plot(gammas, values, color=EXACT)
+    axes.plot(range(last + 1), values, color=EXACT)
     _mark_flat(axes, best)
     if best.gamma:
         axes.plot(
@@ -64,9 +63,7 @@ def speedup_over_gamma(
             color=BEST,
             label=f"best: γ = {best.gamma}, {best.speedup:.2f}×",
         )
-    if gamma:
-        yours = float(values[gamma - 1])
-        axes.plot(gamma, yours, "o", color=YOURS, label=f"γ = {gamma}, {yours:.2f}×")
+    axes.plot(gamma, values[gamma], "o", color=YOURS, label=f"γ = {gamma}, {values[gamma]:.2f}×")
     axes.set_title(f"p = {p:g}, cost ratio {cost_ratio:g}")
     axes.legend(frameon=False)
     return figure

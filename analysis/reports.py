@@ -6,15 +6,10 @@ import math
 
 from analysis.article import GAMMA, P, judgements, worked_example
 from analysis.check import Check
+from analysis.curve import over_gamma
 from analysis.exact import round_law
-from analysis.formulas import (
-    expected_tokens,
-    round_cost,
-    speedup,
-    tokens_variance,
-    whole_request_speedup,
-)
-from analysis.optimum import MAX_SEARCH, VerifyCost, best_gamma, verify_costs
+from analysis.formulas import expected_tokens, whole_request_speedup
+from analysis.optimum import MAX_SEARCH, BestGamma, VerifyCost, verify_costs
 from analysis.output import Cell, Report, Row, Section
 from analysis.verdict import verdict
 from simulator import AcceptanceTable, Strategy
@@ -111,25 +106,18 @@ def prediction_report(
     """Tokens, cost and speedup for every draft length up to max_gamma, with a verdict."""
     gamma = as_count("gamma", gamma, most=MAX_SEARCH)
     last = max(gamma, as_count("max_gamma", max_gamma, most=MAX_SEARCH))
-    best = best_gamma(p, cost_ratio, max_gamma=last, verify_cost=verify_cost, overhead=overhead)
-    costs = verify_costs(verify_cost, last)
-    rows: list[Row] = []
-    for length in range(1, last + 1):
-        cost = float(costs[length])
-        gain = float(speedup(p, length, cost_ratio, verify_cost=cost, overhead=overhead))
-        rows.append(
-            (
-                length,
-                float(expected_tokens(p, length)),
-                math.sqrt(float(tokens_variance(p, length))),
-                float(round_cost(length, cost_ratio, verify_cost=cost, overhead=overhead)),
-                gain,
-                float(whole_request_speedup(gain, prefill_share)),
-                _marks(length, gamma, best.gamma, best.flat),
-            )
+    curve = over_gamma(p, cost_ratio, max_gamma=last, verify_cost=verify_cost, overhead=overhead)
+    rows = tuple(
+        (
+            point.gamma,
+            point.tokens_per_round,
+            point.sd,
+            point.round_cost,
+            point.speedup,
+            float(whole_request_speedup(point.speedup, prefill_share)),
+            _marks(point.gamma, gamma, curve.best),
         )
-    sentence = verdict(
-        p, gamma, cost_ratio, best, verify_cost=float(costs[gamma]), overhead=overhead
+        for point in curve.points[1:]
     )
     columns = ("gamma", "tokens_per_round", "sd", "round_cost", "speedup", "whole_request", "mark")
     return Report(
@@ -138,19 +126,19 @@ def prediction_report(
             ("p", p),
             ("gamma", gamma),
             ("cost_ratio", cost_ratio),
-            ("verify_cost", float(costs[gamma])),
+            ("verify_cost", float(verify_costs(verify_cost, last)[gamma])),
             ("overhead", overhead),
             ("prefill_share", prefill_share),
         ),
-        sections=(Section(name="by_gamma", columns=columns, rows=tuple(rows)),),
-        headline=sentence,
+        sections=(Section(name="by_gamma", columns=columns, rows=rows),),
+        headline=verdict(gamma, curve.points[gamma].speedup, curve.best),
         notes=notes,
     )
 
 
-def _marks(length: int, yours: int, best: int, flat: tuple[int, ...]) -> str:
-    marks = ["yours"] * (length == yours) + ["best"] * (length == best)
-    if length in flat and length != best and best:
+def _marks(length: int, yours: int, best: BestGamma) -> str:
+    marks = ["yours"] * (length == yours) + ["best"] * (length == best.gamma)
+    if best.pays and length in best.flat and length != best.gamma:
         marks.append("within 1 % of best")
     return ", ".join(marks)
 

@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 import json
+import mimetypes
 import threading
+from collections.abc import Callable
+
+import streamlit as st
 
 import simulator as sim
 from app_pages.results import closed_form, gamma_table, monte_carlo, simulated
 from app_pages.state import MAX_GAMMA, Settings
 
 _DRAWING = threading.RLock()  # matplotlib is not made for several sessions at a time
+
+
+def button(label: str, data: Callable[[], bytes], *, file_name: str, words: str) -> None:
+    """A download that is made on the click, without a rerun of the page."""
+    st.download_button(
+        label,
+        data=data,
+        file_name=file_name,
+        mime=mimetypes.guess_type(file_name)[0],
+        on_click="ignore",
+        icon=":material/download:",
+        key=file_name,
+        help=words,
+    )
 
 
 def gamma_csv(settings: Settings) -> bytes:

@@ -95,25 +95,17 @@ def _table(settings: Settings) -> None:
     )
     st.dataframe(styled, hide_index=True, column_config=_COLUMNS, height=598, key="gamma_table")
     with st.container(horizontal=True, gap="small"):
-        st.download_button(
+        downloads.button(
             "PNG",
-            data=lambda: downloads.speedup_png(settings),
+            lambda: downloads.speedup_png(settings),
             file_name="speedup_over_gamma.png",
-            mime="image/png",
-            on_click="ignore",
-            icon=":material/download:",
-            key="speedup_png",
-            help="The curve, for print.",
+            words="The curve, for print.",
         )
-        st.download_button(
+        downloads.button(
             "CSV",
-            data=lambda: downloads.gamma_csv(settings),
+            lambda: downloads.gamma_csv(settings),
             file_name="specdec_over_gamma.csv",
-            mime="text/csv",
-            on_click="ignore",
-            icon=":material/download:",
-            key="gamma_csv",
-            help="The table over γ.",
+            words="The table over γ.",
         )
 
 

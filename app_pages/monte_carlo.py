@@ -84,24 +84,17 @@ def _metrics(settings: Settings, sample: MonteCarlo) -> None:
 
 def _take_along(settings: Settings, rounds: int, seed: int) -> None:
     with st.container(horizontal=True, gap="small"):
-        st.download_button(
+        downloads.button(
             "PNG",
-            data=lambda: downloads.histogram_png(settings, rounds, seed),
+            lambda: downloads.histogram_png(settings, rounds, seed),
             file_name="tokens_per_round.png",
-            mime="image/png",
-            on_click="ignore",
-            icon=":material/download:",
-            key="histogram_png",
+            words="The histogram, for print.",
         )
-        st.download_button(
+        downloads.button(
             "JSON",
-            data=lambda: downloads.everything_json(settings, rounds, seed),
+            lambda: downloads.everything_json(settings, rounds, seed),
             file_name="specdec.json",
-            mime="application/json",
-            on_click="ignore",
-            icon=":material/download:",
-            key="everything_json",
-            help="Settings, closed form, counts and check.",
+            words="Settings, closed form, counts and check.",
         )
         with st.popover("Share", icon=":material/link:"):
             st.write("The address bar holds these settings. To copy:")

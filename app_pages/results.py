@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pandas as pd
 import streamlit as st
@@ -45,13 +45,25 @@ def closed_form(settings: Settings) -> ClosedForm:
     """Expected tokens, cost, speedup, and where the setting stops paying."""
     p, gamma, c = settings.p, settings.gamma, settings.cost_ratio
     extra = {"verify_cost": settings.verify_cost, "overhead": settings.overhead}
+    curve = _curve(settings)
+    here = curve.points[gamma]
     return ClosedForm(
-        tokens=float(an.expected_tokens(p, gamma)),
-        cost=float(an.round_cost(gamma, c, **extra)),
-        speedup=float(an.speedup(p, gamma, c, **extra)),
-        best=an.best_gamma(p, c, max_gamma=MAX_GAMMA, **extra),
+        tokens=here.tokens_per_round,
+        cost=here.round_cost,
+        speedup=here.speedup,
+        best=curve.best,
         break_even_p=an.break_even_p(gamma, c, **extra),
         break_even_cost_ratio=float(an.break_even_cost_ratio(p, gamma, **extra)),
+    )
+
+
+def _curve(settings: Settings) -> an.GammaCurve:
+    return an.over_gamma(
+        settings.p,
+        settings.cost_ratio,
+        max_gamma=MAX_GAMMA,
+        verify_cost=settings.verify_cost,
+        overhead=settings.overhead,
     )
 
 
@@ -81,21 +93,18 @@ def monte_carlo(settings: Settings, rounds: int, seed: int) -> MonteCarlo:
 @st.cache_data(max_entries=256, show_spinner=False)
 def gamma_table(settings: Settings) -> pd.DataFrame:
     """One row per draft length, shape [MAX_GAMMA]: tokens, cost, speedup, what engines print."""
-    best = closed_form(settings).best.gamma
+    curve = _curve(settings)
     rows = []
-    for gamma in range(1, MAX_GAMMA + 1):
-        here = closed_form(replace(settings, gamma=gamma))
-        law = an.round_law(sim.draft_model(p=settings.p, gamma=gamma))
-        marks = [
-            text for text, hit in (("● yours", settings.gamma), ("◆ best", best)) if gamma == hit
-        ]
+    for point in curve.points[1:]:
+        law = an.round_law(sim.draft_model(p=settings.p, gamma=point.gamma))
+        marks = (("● yours", settings.gamma), ("◆ best", curve.best.gamma))
         rows.append(
             {
-                "γ": gamma,
-                "": " ".join(marks),
-                "tokens per round": here.tokens,
-                "round cost": here.cost,
-                "speedup": here.speedup,
+                "γ": point.gamma,
+                "": " ".join(text for text, hit in marks if point.gamma == hit),
+                "tokens per round": point.tokens_per_round,
+                "round cost": point.round_cost,
+                "speedup": point.speedup,
                 "accepted / drafted": law.accepted_fraction,
             }
         )
@@ -139,14 +148,8 @@ def speedup_spec(settings: Settings) -> dict[str, object]:
 
 def verdict(settings: Settings) -> tuple[str, str]:
     """Its first word in small letters ("pays", "costs", "neither", "nothing"), and the sentence."""
-    sentence = analysis_verdict(
-        settings.p,
-        settings.gamma,
-        settings.cost_ratio,
-        closed_form(settings).best,
-        verify_cost=settings.verify_cost,
-        overhead=settings.overhead,
-    )
+    answer = closed_form(settings)
+    sentence = analysis_verdict(settings.gamma, answer.speedup, answer.best)
     return re.split(r"\W", sentence, maxsplit=1)[0].lower(), sentence
 
 

@@ -19,10 +19,10 @@ from analysis.verdict import verdict
 )
 def test_the_verdict_agrees_with_the_speedup(p, gamma, cost_ratio, verify_cost, overhead):
     best = best_gamma(p, cost_ratio, max_gamma=20, verify_cost=verify_cost, overhead=overhead)
-
-    sentence = verdict(p, gamma, cost_ratio, best, verify_cost=verify_cost, overhead=overhead)
-
     gain = speedup(p, gamma, cost_ratio, verify_cost=verify_cost, overhead=overhead)
+
+    sentence = verdict(gamma, gain, best)
+
     assert sentence.endswith(".")
     if gamma and gain > 1.006:
         assert sentence.startswith("Pays")
@@ -46,4 +46,4 @@ def test_the_verdict_agrees_with_the_speedup(p, gamma, cost_ratio, verify_cost, 
 def test_sentences(p, gamma, cost_ratio, start):
     best = best_gamma(p, cost_ratio, max_gamma=16)
 
-    assert verdict(p, gamma, cost_ratio, best).startswith(start)
+    assert verdict(gamma, speedup(p, gamma, cost_ratio), best).startswith(start)
