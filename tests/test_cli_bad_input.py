@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from commands import specdec
-from test_cli import LLAMACPP_LINE
+from sample_lines import LLAMACPP_LINE
 
 TABLE = (
     '{"table": {"rounds": 10, "drafted": 10, "tested": [10], "accepted": [7], "discarded": 0, '
