@@ -173,6 +173,7 @@ def import_command(
             counts=reading.counts,
             summary=summarize(
                 reading.counts,
+                printed=reading.printed,
                 gamma=gamma,
                 cost_ratio=cost_ratio,
                 verify_cost=verify_cost,

@@ -25,7 +25,7 @@ class ImportedLog:
 
     name: str
     definition: str
-    counts: Counts
+    counts: Counts | None
     summary: LogSummary
     printed: tuple[ReportedRatio, ...]
     lines: int
@@ -65,7 +65,7 @@ def import_report(
 def conclusion(summary: LogSummary) -> str:
     """What the counts of a log say of p and of the speedup, in a sentence or two."""
     low, high = (f"{end:.3f}" for end in summary.p_range)
-    sentence = f"p is {low}" if low == high else f"the counts allow p from {low} to {high}"
+    sentence = f"p is {low}" if low == high else f"p is between {low} and {high}"
     if summary.p_interval is not None:
         ends = " to ".join(f"{end:.3f}" for end in summary.p_interval)
         sentence += f" (with sampling error {ends})"
@@ -79,7 +79,7 @@ def conclusion(summary: LogSummary) -> str:
 def _notes(log: ImportedLog) -> list[str]:
     skipped = f", {len(log.skipped)} skipped" if log.skipped else ""
     return [
-        f"{log.used:,} of {log.lines:,} lines gave counts{skipped}.",
+        f"{log.used:,} of {log.lines:,} lines were used{skipped}.",
         f"acceptance rate: {log.definition}",
         *log.notes,
         *_findings(log),
@@ -102,8 +102,10 @@ def _findings(log: ImportedLog) -> list[str]:
     return findings
 
 
-def _one_p(counts: Counts, summary: LogSummary) -> list[str]:
-    """Says so where one p for all depths cannot have given these counts."""
+def _one_p(counts: Counts | None, summary: LogSummary) -> list[str]:
+    """Says so where one p for all depths cannot have given these counts or ratios."""
+    if counts is None:
+        return _one_p_by_rounding(summary)
     if not isinstance(counts, AcceptanceTable):
         return []
     chance = one_p_probability(counts)
@@ -117,3 +119,14 @@ def _one_p(counts: Counts, summary: LogSummary) -> list[str]:
             f"the counts say {summary.tokens_per_round}"
         )
     return [f"{note}; predict other draft lengths by depth."]
+
+
+def _one_p_by_rounding(summary: LogSummary) -> list[str]:
+    ranges = summary.p_by_depth_range or ()
+    if not ranges or max(low for low, _ in ranges) <= min(high for _, high in ranges):
+        return []
+    note = (
+        "p is not the same at every depth, by more than rounding explains; predict other draft "
+        "lengths by depth."
+    )
+    return [note]

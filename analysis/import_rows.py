@@ -7,16 +7,17 @@ from analysis.output import Row
 from analysis.uncertainty import Range
 from simulator import AcceptanceTable, Counts, Estimate, ReportedRatio
 
+_IF_FULL = "from printed ratios, if every draft had every position"
 COLUMNS = ("quantity", "value", "low", "high", "how_known")
 
 
 def log_rows(
-    counts: Counts, summary: LogSummary, printed: tuple[ReportedRatio, ...]
+    counts: Counts | None, summary: LogSummary, printed: tuple[ReportedRatio, ...]
 ) -> tuple[Row, ...]:
     """Every quantity of one log: counts, then p, tokens per round and speedup as far as they follow."""
     return (
-        *_count_rows(counts, summary),
-        *_p_rows(summary),
+        *(() if counts is None else _count_rows(counts, summary)),
+        *_p_rows(summary, _IF_FULL if counts is None else "accepted / tested"),
         *_token_rows(summary, printed),
         *_speed_rows(summary),
     )
@@ -42,27 +43,27 @@ def _kept_row(depth: int, low: int, high: int) -> Row:
     return (f"kept at depth {depth}", None, low, high, "the printed ratio is rounded")
 
 
-def _p_rows(summary: LogSummary) -> list[Row]:
+def _p_rows(summary: LogSummary, how: str) -> list[Row]:
     rows: list[Row] = []
     if summary.p is not None:
-        rows.append(_estimate("p, pooled over depths", summary.p, "accepted / tested, 95 %"))
+        rows.append(_estimate("p, pooled over depths", summary.p, f"{how}, 95 %"))
     else:
-        rows.append(_range("p, pooled over depths", summary.p_range, "accepted / tested"))
+        rows.append(_range("p, pooled over depths", summary.p_range, how))
         if summary.p_interval is not None:
-            how = "the same with sampling error, 95 %"
-            rows.append(("p, pooled over depths", None, *summary.p_interval, how))
+            both = "the same with sampling error, 95 %"
+            rows.append(("p, pooled over depths", None, *summary.p_interval, both))
     for depth, estimate in enumerate(summary.p_by_depth or (), 1):
-        rows.append(_estimate(f"p at depth {depth}", estimate, "accepted / tested, 95 %"))
+        rows.append(_estimate(f"p at depth {depth}", estimate, f"{how}, 95 %"))
     for depth, ends in enumerate(summary.p_by_depth_range or (), 1):
-        rows.append(_range(f"p at depth {depth}", ends, "accepted / tested"))
-    how = "accepted / drafted, what engines print as acceptance rate; not p"
-    rows.append(("accepted fraction", summary.accepted_fraction, None, None, how))
+        rows.append(_range(f"p at depth {depth}", ends, how))
+    rate = "accepted / drafted, what engines print as acceptance rate; not p"
+    rows.append(("accepted fraction", summary.accepted_fraction, None, None, rate))
     return rows
 
 
 def _token_rows(summary: LogSummary, printed: tuple[ReportedRatio, ...]) -> list[Row]:
     rows: list[Row] = []
-    if summary.tokens_per_round is not None:
+    if summary.tokens_per_round is not None and summary.rounds is not None:
         rows.append(
             _estimate("tokens per round", summary.tokens_per_round, "1 + accepted / rounds")
         )
@@ -102,4 +103,4 @@ def _range(name: str, ends: Range, how: str) -> Row:
     low, high = ends
     if low == high:
         return (name, low, None, None, how)
-    return (name, None, low, high, f"{how}; the counts leave this range")
+    return (name, None, low, high, f"{how}; within this range")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from analysis.convert import equivalent_p
 from analysis.formulas import expected_tokens, round_cost
+from analysis.ratio_summary import ratio_bounds
 from analysis.uncertainty import (
     Range,
     estimate_p,
@@ -16,7 +17,7 @@ from analysis.uncertainty import (
     p_by_depth_bounds,
     p_interval,
 )
-from simulator import AcceptanceTable, AcceptanceTotals, Counts, Estimate
+from simulator import AcceptanceTable, AcceptanceTotals, Counts, Estimate, ReportedRatio
 from simulator._checks import as_count
 
 
@@ -26,15 +27,16 @@ class LogSummary:
 
     `p` and `p_by_depth` are estimates with intervals, where every tested token is known; `p_range`
     and `p_by_depth_range` are what the counts allow, sampling error left out; `p_interval` has both.
-    `formula_tokens` is E(p, gamma) over `p_range`;
-    `naive_tokens` is what the closed form promises when accepted / drafted is mistaken for p;
-    `equivalent_p` explains accepted / drafted if every draft had gamma tokens. `round_cost` and
-    `speedup` use the mean draft length drafted / rounds.
+    `formula_tokens` is E(p, gamma) over `p_range`; `naive_tokens` is what the closed form promises
+    when accepted / drafted is mistaken for p; `equivalent_p` explains accepted / drafted if every
+    draft had gamma tokens. `draft_length` is the mean, drafted / rounds; `round_cost` and `speedup`
+    use it.
     """
 
     rounds: int | None
-    drafted: int
-    accepted: int
+    drafted: int | None
+    accepted: int | None
+    draft_length: float | None
     gamma: int | None
     accepted_fraction: float
     p: Estimate | None
@@ -51,8 +53,9 @@ class LogSummary:
 
 
 def summarize(
-    counts: Counts,
+    counts: Counts | None,
     *,
+    printed: tuple[ReportedRatio, ...] = (),
     gamma: int | None = None,
     cost_ratio: float | None = None,
     verify_cost: float = 1.0,
@@ -60,9 +63,10 @@ def summarize(
 ) -> LogSummary:
     """Everything that follows from the counts of a log, and nothing else.
 
-    `gamma` is the configured draft length, for logs that do not show it: it narrows the bounds of p
-    and allows the equivalent p. The speedup needs `cost_ratio` and the rounds. Raises ValueError if
-    `gamma` contradicts the counts.
+    Without counts (None) what follows from the `printed` ratios, if every draft had as many tokens
+    as they have positions. `gamma` is the configured draft length, for logs that do not show it: it
+    narrows the bounds of p and allows the equivalent p. The speedup needs `cost_ratio` and the
+    rounds. Raises ValueError if `gamma` contradicts the log.
 
     >>> counts = AcceptanceTotals(
     ...     rounds=87, drafted=259, accepted=167, accepted_by_depth=(70, 55, 42), longest_draft=3)
@@ -72,14 +76,42 @@ def summarize(
     >>> summary.tokens_per_round, summary.speedup
     (2.92 ± 0.13, 2.250 ± 0.099)
     """
-    counts = with_gamma(counts, gamma)
-    least_cost = round_cost(0, cost_ratio or 0.0, verify_cost=verify_cost, overhead=overhead)
-    summary = _of_table(counts) if isinstance(counts, AcceptanceTable) else _of_totals(counts)
-    if cost_ratio is None or not counts.rounds or summary.tokens_per_round is None:
+    undrafted = round_cost(0, cost_ratio or 0.0, verify_cost=verify_cost, overhead=overhead)
+    summary = _of_ratios(printed, gamma) if counts is None else _of_counts(counts, gamma)
+    length, tokens = summary.draft_length, summary.tokens_per_round
+    if cost_ratio is None or length is None or tokens is None:
         return summary
-    cost = float(least_cost) + cost_ratio * counts.drafted / counts.rounds
-    speedup = summary.tokens_per_round.scaled(1.0 / cost)
-    return dataclasses.replace(summary, round_cost=cost, speedup=speedup)
+    cost = float(undrafted) + cost_ratio * length
+    return dataclasses.replace(summary, round_cost=cost, speedup=tokens.scaled(1.0 / cost))
+
+
+def _of_counts(counts: Counts, gamma: int | None) -> LogSummary:
+    counts = with_gamma(counts, gamma)
+    return _of_table(counts) if isinstance(counts, AcceptanceTable) else _of_totals(counts)
+
+
+def _of_ratios(printed: tuple[ReportedRatio, ...], gamma: int | None) -> LogSummary:
+    bounds = ratio_bounds(printed)
+    if gamma is not None:
+        _refuse_other_gamma(bounds.gamma, as_count("gamma", gamma, least=1))
+    tokens, fraction = bounds.tokens_per_round, bounds.accepted_fraction
+    return LogSummary(
+        rounds=None,
+        drafted=None,
+        accepted=None,
+        draft_length=float(bounds.gamma),
+        gamma=bounds.gamma,
+        accepted_fraction=math.nan if fraction is None else fraction,
+        p=None,
+        p_range=bounds.p,
+        p_interval=None,
+        p_by_depth=None,
+        p_by_depth_range=bounds.p_by_depth,
+        tokens_per_round=None if tokens is None else Estimate(value=tokens),
+        formula_tokens=_formula_tokens(bounds.p, bounds.gamma),
+        naive_tokens=None if fraction is None else _naive_tokens(fraction, bounds.gamma),
+        equivalent_p=None if fraction is None else _equivalent_p(fraction, bounds.gamma),
+    )
 
 
 def _of_table(table: AcceptanceTable) -> LogSummary:
@@ -89,6 +121,7 @@ def _of_table(table: AcceptanceTable) -> LogSummary:
         rounds=table.rounds,
         drafted=table.drafted,
         accepted=sum(table.accepted),
+        draft_length=_per_round(table),
         gamma=gamma,
         accepted_fraction=table.accepted_fraction.value,
         p=p,
@@ -109,6 +142,7 @@ def _of_totals(totals: AcceptanceTotals) -> LogSummary:
         rounds=totals.rounds,
         drafted=totals.drafted,
         accepted=totals.accepted,
+        draft_length=_per_round(totals),
         gamma=totals.longest_draft,
         accepted_fraction=totals.accepted_fraction,
         p=None,
@@ -155,6 +189,10 @@ def with_gamma(counts: Counts, gamma: int | None) -> Counts:
         accepted_by_depth_bounds=None if bounds is None else bounds + ((0, 0),) * deeper,
     )
     return totals.to_table() or totals
+
+
+def _per_round(counts: Counts) -> float | None:
+    return counts.drafted / counts.rounds if counts.rounds else None
 
 
 def _refuse_other_gamma(positions: int, gamma: int) -> None:

@@ -25,6 +25,7 @@ def show(reading: Reading, *, gamma: int | None, explore: st.Page, key: str) -> 
     try:
         summary = summarize(
             reading.counts,
+            printed=reading.printed,
             gamma=gamma,
             cost_ratio=now.cost_ratio,
             verify_cost=now.verify_cost,
@@ -137,7 +138,7 @@ def _chart(summary: LogSummary, key: str) -> None:
 def _notes(reading: Reading) -> None:
     st.caption(plain(reading.definition))
     with st.expander("How the lines were read", icon=":material/fact_check:"):
-        lines = [f"{reading.used} of {reading.lines:,} lines gave counts.", *reading.notes]
+        lines = [f"{reading.used} of {reading.lines:,} lines were used.", *reading.notes]
         lines += [f"Line {skip.line} skipped: {skip.reason}" for skip in reading.skipped]
         st.markdown("\n".join(f"- {plain(line)}" for line in lines))
 

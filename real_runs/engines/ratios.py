@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from real_runs.engines.printed import Printed, as_fraction
 from real_runs.engines.skips import NoCounts, NothingDrafted
 from simulator import ReportedRatio
+
+_ROUNDING = 1e-9  # of adding decimals in binary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +19,16 @@ class Ratios:
     fraction: Printed | None = None
     length: Printed | None = None
     survival: tuple[Printed, ...] = ()
+
+    @property
+    def consistent(self) -> bool:
+        """True if nothing contradicts tokens per round = 1 + the sum of the survival, which falls."""
+        if self.length is None or not self.survival:
+            return True
+        gap = self.length.value - 1.0 - sum(printed.value for printed in self.survival)
+        slack = self.length.half_width + sum(printed.half_width for printed in self.survival)
+        falls = all(later.value <= earlier.value for earlier, later in pairwise(self.survival))
+        return falls and self.survival[0].value <= 1.0 and abs(gap) <= slack + _ROUNDING
 
     def reported(self, averaged_over: str) -> tuple[ReportedRatio, ...]:
         """The ratios by name, each with the half-width of its rounding."""

@@ -19,9 +19,9 @@ class Skipped:
 class Reading:
     """One engine's metrics from one text.
 
-    `layout` names the kind of line, once per engine. `counts` hold what all its records count; a
-    kind of line without counts gives no Reading. `printed` holds the engine's own ratios as it
-    prints them (fractions, never percent), with the half-width of their rounding, where `counts`
+    `layout` names the kind of line, once per engine. `counts` hold what all its records count; None
+    where the text has ratios and no counts. `printed` holds the engine's own ratios as it
+    prints them (fractions, never percent), with the half-width of their rounding, where they
     are those of a single record; it is empty for a sum, which the ratios of no record describe.
     `definition` says in a sentence what the engine's "acceptance rate" is. `notes` say what was
     summed, inferred, or is missing. `lines` counts the lines read, `used` those with a record that
@@ -32,7 +32,7 @@ class Reading:
     engine: str
     layout: str
     source: str
-    counts: Counts
+    counts: Counts | None
     printed: tuple[ReportedRatio, ...]
     definition: str
     lines: int
