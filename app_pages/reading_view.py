@@ -72,7 +72,7 @@ def _metrics(summary: LogSummary) -> None:
         _metric(
             "Tokens per round",
             "unknown" if tokens is None else f"{tokens.value:.2f}",
-            "counted",
+            "counted" if summary.rounds else "as printed",
             "1 + accepted / rounds.",
         )
         formula = summary.formula_tokens

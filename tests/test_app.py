@@ -267,6 +267,30 @@ def test_read_a_log_shows_p_beside_the_printed_rate():
     assert any("lowest p (0.788)" in item.label for item in app.button)
 
 
+@pytest.mark.parametrize(
+    "path", sorted((Path(__file__).parent / "logs").glob("*.log")), ids=lambda path: path.name
+)
+def test_every_sample_log_is_shown(path):
+    app = show("read_a_log").run()
+    app.text_area(key="log_text").set_value(path.read_text(encoding="utf-8")).run()
+    assert not app.exception
+    assert not app.error
+    assert metric(app, "p").value
+
+
+def test_a_line_without_counts_is_shown_as_printed():
+    app = show("read_a_log").run()
+    line = (
+        "SpecDecoding metrics: Mean acceptance length: 1.37, Per-position acceptance rate: 0.166, "
+        "0.093, 0.067, 0.045, Avg Draft acceptance rate: 9.3%"
+    )
+    app.text_area(key="log_text").set_value(line).run()
+    assert not app.exception
+    assert metric(app, "p").value == "0.279 to 0.281"
+    assert metric(app, "Tokens per round").value == "1.37"
+    assert metric(app, "Speedup").value == "0.98×"
+
+
 @pytest.mark.parametrize("text", ["hello", "![x](http://example.org/x.png) $x$", "{" * 100])
 def test_a_log_that_is_none_gets_a_sentence(text):
     app = show("read_a_log").run()
