@@ -1,5 +1,7 @@
 # Everything a fresh machine needs: Python >= 3.11, git and make. `make help` lists the targets.
+# Another interpreter: make PYTHON=python3.12 run
 PYTHON ?= python3
+PORT ?= 8501
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q install -c constraints.txt
@@ -8,13 +10,13 @@ SETUP := pyproject.toml constraints.txt
 .PHONY: help run app test test-browser lint notebook bench screenshots wheel clean
 
 help: ## Show this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(VENV)/.base ## Print the article's numbers, exact and simulated, and its claims judged
 	@$(BIN)/specdec article
 
-app: $(VENV)/.app ## Start the slider app in the browser
-	@$(BIN)/specdec app
+app: $(VENV)/.app ## Start the slider app in the browser (another port: make app PORT=8600)
+	@$(BIN)/specdec app --port $(PORT)
 
 test: $(VENV)/.test ## Run all tests that need no browser
 	@$(BIN)/python -m pytest

@@ -112,7 +112,7 @@ def limits() -> Judgement:
         says="the formula at its ends, which the article leaves to the reader",
         verdict="holds",
         finding=f"p = 0 gives {ends[0]:g} token, p = 1 gives γ + 1 = {ends[1]:g}; ever longer drafts "
-        f"give {long:.4f} = 1 / (1 - p) = {float(oracle_tokens(P)):.4f}.",
+        f"come to {long:.4f}; the bound 1 / (1 - p) is {float(oracle_tokens(P)):.4f}.",
     )
 
 
@@ -215,26 +215,25 @@ def busier_not_faster() -> Judgement:
 
 def not_yet_judged() -> tuple[Judgement, ...]:
     """Claims whose evidence is still to be built; nothing is guessed about them."""
+    rules, models = "acceptance rules on probabilities", "measurements of actual models"
+    load, trees = "a cost model of a server under load", "drafts that are trees"
     waiting = (
-        ("no quality loss", "the output follows the target's distribution", "the token level"),
-        ("agree or disagree", "tokens are accepted when draft and target agree", "the token level"),
-        (
-            "same family drafts best",
-            "drafts of the target's family are accepted more",
-            "real models",
-        ),
-        (
-            "latency, not throughput",
-            "throughput is unchanged or slightly worse",
-            "costs under load",
-        ),
-        ("busy servers", "a saturated GPU has no spare compute to spend", "costs under load"),
-        ("Medusa", "heads on the target's last layer, γ + 1 of them", "the tree strategies"),
-        ("EAGLE", "drafting on features accepts more tokens", "the tree strategies"),
-        ("Lookahead", "n-grams of the current sequence serve as candidates", "the tree strategies"),
+        ("no quality loss", "the output follows the target's distribution", rules),
+        ("agree or disagree", "tokens are accepted when draft and target agree", rules),
+        ("same family drafts best", "drafts of the target's family are accepted more", models),
+        ("latency, not throughput", "throughput is unchanged or slightly worse", load),
+        ("busy servers", "a saturated GPU has no spare compute to spend", load),
+        ("Medusa", "Medusa: heads on the target's last layer, γ + 1 of them", trees),
+        ("EAGLE", "EAGLE: drafting on features accepts more tokens", trees),
+        ("Lookahead", "Lookahead: n-grams of the current sequence as candidates", trees),
     )
     return tuple(
-        Judgement(claim=claim, says=says, verdict="not yet judged", finding=f"needs {needs}")
+        Judgement(
+            claim=claim,
+            says=says,
+            verdict="not yet judged",
+            finding=f"open: needs {needs}, which this version does not have",
+        )
         for claim, says, needs in waiting
     )
 

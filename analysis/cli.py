@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import socket
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,6 +26,7 @@ from analysis.options import (
     Rounds,
     Seed,
     VerifyCostText,
+    acceptance,
     numbers,
 )
 from analysis.output import Format, emit
@@ -44,6 +46,24 @@ app = typer.Typer(
     help="Speculative decoding: does it pay, here? Data goes to stdout, everything else to stderr. "
     "Exit codes: 0 fine, 1 a check failed, 2 usage, 3 bad data.",
 )
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 — the shape of a typer callback
+    if wanted:
+        from importlib.metadata import version  # noqa: PLC0415
+
+        print(f"specdec {version('specdec')}")  # noqa: T201
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[  # noqa: FBT002 — an option, never passed by position
+        bool,
+        typer.Option("--version", is_eager=True, callback=_print_version, help="Show the version."),
+    ] = False,
+) -> None:
+    """Options of `specdec` itself."""
 
 
 @app.command()
@@ -118,13 +138,12 @@ def predict(
     output: OutputFormat = Format.TABLE,
 ) -> None:
     """Tokens per round, cost and speedup for every draft length, and the best one."""
-    from analysis.convert import resolve_p  # noqa: PLC0415
     from analysis.reports import prediction_report  # noqa: PLC0415
 
-    acceptance, notes = resolve_p(p, accepted_fraction, tokens_per_round, measured_gamma)
+    one_p, notes = acceptance(p, accepted_fraction, tokens_per_round, measured_gamma)
     emit(
         prediction_report(
-            p=acceptance,
+            p=one_p,
             gamma=_required_gamma(measured_gamma if gamma is None else gamma),
             cost_ratio=cost_ratio,
             verify_cost=_costs(verify_cost),
@@ -168,7 +187,7 @@ def import_command(
     readings = read_log(stream, engine=engine, name=name)
     logs = tuple(
         ImportedLog(
-            name=f"{reading.engine}, {reading.layout}",
+            name=reading.title,
             definition=reading.definition,
             counts=reading.counts,
             summary=summarize(
@@ -199,7 +218,7 @@ def import_command(
 
 @app.command(name="app")
 def app_command(
-    port: Annotated[int, typer.Option(help="Port of the app.")] = 8501,
+    port: Annotated[int, typer.Option(min=1, max=65_535, help="Port of the app.")] = 8501,
     address: Annotated[
         str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")
     ] = "127.0.0.1",
@@ -209,6 +228,9 @@ def app_command(
 
     if find_spec("streamlit") is None or find_spec("altair") is None:
         raise ValueError("the app needs Streamlit and Altair: pip install 'specdec[app]'.")
+    with socket.socket() as probe:
+        if probe.connect_ex(("127.0.0.1", port)) == 0:
+            raise ValueError(f"port {port} is in use; try --port {port % 65_535 + 1}.")
     # A process of its own, for the app is no layer below; it takes over the terminal and Ctrl-C.
     arguments = ["-m", "app_pages", "--port", str(port), "--address", address]
     os.execv(sys.executable, [sys.executable, *arguments])  # noqa: S606
@@ -229,6 +251,8 @@ def _simulation(
     from analysis.reports import simulation_report  # noqa: PLC0415
     from analysis.table_file import read_table  # noqa: PLC0415
 
+    if (p is None) == (by_depth is None):
+        raise ValueError("give --p or --by-depth, one of the two.")
     strategy = draft_model(
         p=p, by_depth=None if by_depth is None else numbers("--by-depth", by_depth), gamma=gamma
     )

@@ -39,39 +39,3 @@ def equivalent_p(
         return p_from_tokens(tokens_per_round, gamma)
     fraction = as_probability("accepted_fraction", accepted_fraction)
     return p_from_tokens(1.0 + gamma * fraction, gamma)
-
-
-def resolve_p(
-    p: float | None,
-    accepted_fraction: float | None,
-    tokens_per_round: float | None,
-    measured_gamma: int | None,
-) -> tuple[float, tuple[str, ...]]:
-    """p as given, or the equivalent p of a measured mean with a note that says so.
-
-    Raises ValueError unless exactly one of p, accepted_fraction and tokens_per_round is given, the
-    latter two with measured_gamma.
-
-    >>> resolve_p(0.7, None, None, None)
-    (0.7, ())
-    """
-    given = [value for value in (p, accepted_fraction, tokens_per_round) if value is not None]
-    if len(given) != 1:
-        raise ValueError(
-            f"give one of p, accepted_fraction and tokens_per_round; got {len(given)} of them."
-        )
-    if p is not None:
-        if measured_gamma is not None:
-            raise ValueError(f"measured_gamma must not be given with p; got {measured_gamma}.")
-        return p, ()
-    if measured_gamma is None:
-        raise ValueError("measured_gamma must be given with a measured mean: its draft length.")
-    as_count("measured_gamma", measured_gamma, least=1)
-    equivalent = equivalent_p(
-        gamma=measured_gamma, accepted_fraction=accepted_fraction, tokens_per_round=tokens_per_round
-    )
-    note = (
-        f"p = {equivalent:.4f} is an equivalent: the one p that gives this mean at "
-        f"γ = {measured_gamma}. Other draft lengths follow only if acceptance is one p."
-    )
-    return equivalent, (note,)

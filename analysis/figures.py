@@ -33,7 +33,7 @@ def tokens_histogram(table: AcceptanceTable, strategy: Strategy) -> Figure:
     axes.plot(tokens, round_law(strategy).pmf, "o", color=EXACT, label="exact", zorder=3)
     axes.set_xticks(tokens)
     axes.legend(frameon=False)
-    axes.set_title(f"{table.tokens_per_round} tokens per round")
+    axes.set_title(f"{_described(strategy)}: {table.tokens_per_round} tokens per round")
     return figure
 
 
@@ -64,6 +64,7 @@ def speedup_over_gamma(
             label=f"best: γ = {best.gamma}, {best.speedup:.2f}×",
         )
     axes.plot(gamma, values[gamma], "o", color=YOURS, label=f"γ = {gamma}, {values[gamma]:.2f}×")
+    axes.set_ylim(bottom=0.0)
     axes.set_title(f"p = {p:g}, cost ratio {cost_ratio:g}")
     axes.legend(frameon=False)
     return figure
@@ -98,6 +99,13 @@ def png(figure: Figure) -> bytes:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=160)
     return buffer.getvalue()
+
+
+def _described(strategy: Strategy) -> str:
+    acceptance = strategy.conditional_acceptance
+    same = len(set(acceptance)) == 1
+    p = f"p = {acceptance[0]:g}" if same else "p by depth"
+    return f"{p}, γ = {strategy.draft.gamma}"
 
 
 def _axes(x_label: str, y_label: str) -> tuple[Figure, Axes]:

@@ -46,14 +46,7 @@ def import_report(
     return Report(
         command="import",
         parameters=parameters,
-        sections=(
-            Section(
-                name="quantities",
-                columns=("log", *COLUMNS),
-                rows=rows,
-                too_wide=("log",) if alone else (),
-            ),
-        ),
+        sections=(Section(name="quantities", columns=("log", *COLUMNS), rows=rows, grouped=True),),
         headline="\n".join(f"{log.name}: {conclusion(log.summary)}" for log in logs),
         notes=tuple(
             note if alone else f"{log.name}: {note}" for log in logs for note in _notes(log)
@@ -69,7 +62,11 @@ def conclusion(summary: LogSummary) -> str:
     if summary.p_interval is not None:
         ends = " to ".join(f"{end:.3f}" for end in summary.p_interval)
         sentence += f" (with sampling error {ends})"
-    sentence += f", not accepted / drafted = {summary.accepted_fraction:.3f}."
+    fraction = f"{summary.accepted_fraction:.3f}"
+    if fraction == low:
+        sentence += f"; accepted / drafted = {fraction} is the least it can be."
+    else:
+        sentence += f", not accepted / drafted = {fraction}."
     if summary.speedup is None:
         return sentence
     value = str(summary.speedup) if summary.speedup.se else f"{summary.speedup.value:.2f}"
@@ -90,9 +87,7 @@ def _notes(log: ImportedLog) -> list[str]:
 def _findings(log: ImportedLog) -> list[str]:
     findings = _one_p(log.counts, log.summary)
     if log.summary.tokens_per_round is None:
-        findings.append(
-            "tokens per round and speedup need the rounds, which this log does not give."
-        )
+        findings.append(_without_rounds(log.summary))
     elif log.summary.tokens_per_round.se is not None:
         findings.append(_INDEPENDENCE)
     if isinstance(log.counts, AcceptanceTable) and log.counts.length_rule != "fixed":
@@ -100,6 +95,18 @@ def _findings(log: ImportedLog) -> list[str]:
             "drafts had several lengths: the closed form, which takes one, is left out."
         )
     return findings
+
+
+def _without_rounds(summary: LogSummary) -> str:
+    note = "tokens per round and speedup need the rounds, which this log does not give"
+    if summary.gamma and summary.drafted and summary.accepted is not None:
+        least = -(-summary.drafted // summary.gamma)
+        most = 1.0 + summary.accepted / least
+        note += (
+            f"; drafts of at most {summary.gamma} tokens make at least {least:,} rounds and "
+            f"at most {most:.2f} tokens per round"
+        )
+    return f"{note}."
 
 
 def _one_p(counts: Counts | None, summary: LogSummary) -> list[str]:

@@ -54,3 +54,38 @@ def numbers(option: str, text: str) -> tuple[float, ...]:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
         raise ValueError(f"{option} must be numbers separated by commas; got {text!r}.") from None
+
+
+def acceptance(
+    p: float | None,
+    accepted_fraction: float | None,
+    tokens_per_round: float | None,
+    measured_gamma: int | None,
+) -> tuple[float, tuple[str, ...]]:
+    """p as given, or the equivalent p of a measured mean with a note that says so.
+
+    Raises ValueError unless exactly one of p and the two means is given, a mean with its gamma.
+    """
+    from analysis.convert import equivalent_p  # noqa: PLC0415
+
+    given = [value for value in (p, accepted_fraction, tokens_per_round) if value is not None]
+    if len(given) != 1:
+        raise ValueError(
+            f"give one of --p, --accepted-fraction and --tokens-per-round; got {len(given)} of them."
+        )
+    if p is not None:
+        if measured_gamma is not None:
+            raise ValueError(
+                f"--measured-gamma belongs to a mean, not to --p; got {measured_gamma}."
+            )
+        return p, ()
+    if measured_gamma is None:
+        raise ValueError("--measured-gamma must be given with a measured mean: its draft length.")
+    equivalent = equivalent_p(
+        gamma=measured_gamma, accepted_fraction=accepted_fraction, tokens_per_round=tokens_per_round
+    )
+    note = (
+        f"p = {equivalent:.4f} is an equivalent: the one p that gives this mean at "
+        f"γ = {measured_gamma}. Other draft lengths follow only if acceptance is one p."
+    )
+    return equivalent, (note,)

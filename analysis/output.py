@@ -11,20 +11,14 @@ import os
 import sys
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from simulator import AcceptanceTable
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 SCHEMA_VERSION = 1
 
 Cell: TypeAlias = str | int | float | bool | None
 Row: TypeAlias = tuple[Cell, ...]
-
-_WIDEST_CELL = 36
-_PIPED_WIDTH = 160  # a table must not lose cells because nobody watches
 
 
 class Format(StrEnum):
@@ -37,12 +31,17 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A named table: one cell per column in every row; `too_wide` columns are not shown on a terminal."""
+    """A named table: one cell per column in every row.
+
+    On a terminal `too_wide` columns are left out, and the rows of a `grouped` table stand under the
+    value of their first column.
+    """
 
     name: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     too_wide: tuple[str, ...] = ()
+    grouped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +85,9 @@ def _print_data(report: Report, output: Format) -> None:
         case Format.CSV:
             sys.stdout.write(to_csv(report))
         case Format.TABLE:
-            _print_tables(report)
+            from analysis.terminal import tables  # noqa: PLC0415 — JSON and CSV do without rich
+
+            sys.stdout.write(tables(report))
 
 
 def to_json(report: Report) -> str:
@@ -115,36 +116,6 @@ def to_csv(report: Report) -> str:
     writer.writerow(report.sections[0].columns)
     writer.writerows([_finite(cell) for cell in row] for row in report.sections[0].rows)
     return buffer.getvalue()
-
-
-def _print_tables(report: Report) -> None:
-    from rich.console import Console  # noqa: PLC0415 — JSON and CSV do without
-
-    console = Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH, highlight=False)
-    with console.capture() as capture:  # rich would turn a closed pipe into exit code 1
-        _fill(console, report)
-    sys.stdout.write(capture.get())
-
-
-def _fill(console: Console, report: Report) -> None:
-    from rich.table import Table  # noqa: PLC0415
-
-    for number, section in enumerate(report.sections):
-        if number:
-            console.print()
-        shown = [i for i, column in enumerate(section.columns) if column not in section.too_wide]
-        table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
-        for index in shown:
-            cells = [row[index] for row in section.rows]
-            numeric = all(isinstance(cell, (int, float, type(None))) for cell in cells)
-            table.add_column(
-                section.columns[index].replace("_", " "),
-                justify="right" if numeric else "left",
-                max_width=None if index == shown[-1] else _WIDEST_CELL,
-            )
-        for row in section.rows:
-            table.add_row(*(as_text(row[index]) for index in shown))
-        console.print(table)
 
 
 def _remarks(report: Report, output: Format) -> list[str]:

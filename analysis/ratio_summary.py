@@ -36,7 +36,7 @@ def ratio_bounds(printed: tuple[ReportedRatio, ...]) -> RatioBounds:
     ...                   averaged_over="one request", depth=depth)
     ...     for depth, value in enumerate(survival)))
     >>> [round(end, 3) for end in bounds.p]
-    [0.787, 0.789]
+    [0.788, 0.788]
     """
     survival = [ratio.bounds for ratio in printed if ratio.quantity == "survival"]
     if not survival:

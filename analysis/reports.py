@@ -15,6 +15,11 @@ from analysis.verdict import verdict
 from simulator import AcceptanceTable, Strategy
 from simulator._checks import as_count
 
+_WORDS = (
+    "p is P(accepted | tested), γ the tokens drafted per round, c a draft step and V(n) a pass over n "
+    "tokens, both in plain target steps; ± is one standard error."
+)
+
 
 def article_report(table: AcceptanceTable, seed: int) -> Report:
     """The worked example in closed form and from flipped tokens, then every claim judged."""
@@ -43,12 +48,13 @@ def article_report(table: AcceptanceTable, seed: int) -> Report:
                 name="claims",
                 columns=("verdict", "claim", "article_says", "finding"),
                 rows=tuple(claims),
-                too_wide=("article_says",),
+                too_wide=("claim",),
             ),
         ),
         headline=f"The article's numbers {'are' if agree else 'are not'} reproduced: "
         f"{float(expected_tokens(P, GAMMA)):.4f} tokens per round exactly, {flipped} from "
         f"{table.rounds:,} rounds of flipped tokens.",
+        notes=(_WORDS,),
         table=table,
     )
 

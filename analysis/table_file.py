@@ -36,7 +36,7 @@ def read_table(path: Path) -> AcceptanceTable:
             length_rule=fields["length_rule"],
         )
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
-        problem = "is no JSON"
+        problem = "is not JSON"
     except (KeyError, TypeError):
         problem = 'has no "table" with rounds, drafted, tested, accepted, discarded, length_rule'
     except ValueError as error:

@@ -7,7 +7,9 @@ import io
 import json
 import math
 import os
+import socket
 import subprocess
+from importlib.metadata import version
 
 import pytest
 from commands import SPECDEC, specdec, specdec_process
@@ -178,6 +180,30 @@ def test_greek_survives_a_redirect_with_another_encoding():
     assert "γ = 4" in result.stderr.decode("utf-8")
 
 
+def test_the_version_is_the_package_s():
+    assert specdec("--version").stdout == f"specdec {version('specdec')}\n"
+
+
+def test_a_port_in_use_is_said_with_another_one():
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        port = server.getsockname()[1]
+
+        result = specdec("app", "--port", str(port))
+
+    assert result.returncode == 2
+    assert f"port {port} is in use; try --port {port + 1}." in result.stderr
+
+
+def test_rounds_that_are_not_in_the_log_are_bounded_by_gamma():
+    line = b"draft acceptance rate = 0.57576 (  171 accepted /   297 generated)\n"
+
+    result = specdec("import", "-", "--gamma", "3", stdin=line)
+
+    assert "at least 99 rounds and at most 2.73 tokens per round" in result.stderr
+
+
 def test_several_logs_in_one_file_are_told_apart(tmp_path):
     path = tmp_path / "server.log"
     path.write_bytes(LLAMACPP_LINE + VLLM_LINE)
@@ -185,8 +211,10 @@ def test_several_logs_in_one_file_are_told_apart(tmp_path):
     document = strict_json(specdec("import", str(path), "--format", "json").stdout)
 
     logs = {row["log"] for row in document["quantities"]}
-    assert len(logs) == 2
+    assert logs == {"llama.cpp, acceptance per request", "vLLM, interval line"}
     assert all(note.startswith(tuple(logs)) for note in document["notes"])
+    table = specdec("import", str(path)).stdout.splitlines()
+    assert [line for line in table if line in logs] == sorted(logs)  # each log once, as a heading
 
 
 def test_no_progress_where_nobody_watches():

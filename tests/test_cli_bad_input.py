@@ -22,7 +22,7 @@ TABLE = (
         (["simulate", "--p", "0.5"], "gamma must be given with p"),
         (
             ["simulate", "--gamma", "4"],
-            "draft_model needs p or by_depth, one of the two; got neither.",
+            "give --p or --by-depth, one of the two.",
         ),
         (["simulate", "--by-depth", "0.8,x"], "--by-depth must be numbers separated by commas"),
         (["simulate", "--by-depth", "0.8,1.2"], "by_depth[1] must be a number in [0, 1]; got 1.2."),
@@ -38,7 +38,10 @@ TABLE = (
         (["predict", "--p", "0.5", "--gamma", "4", "--cost-ratio", "-1"], "cost_ratio must be"),
         (["predict", "--p", "0.5", "--gamma", "4", "--cost-ratio", "inf"], "cost_ratio must be"),
         (["predict", "--p", "0.5", "--gamma", "4", "--verify-cost", "0"], "verify_cost must be"),
-        (["predict", "--gamma", "4"], "give one of p, accepted_fraction and tokens_per_round"),
+        (
+            ["predict", "--gamma", "4"],
+            "give one of --p, --accepted-fraction and --tokens-per-round",
+        ),
         (["predict", "--p", "0.5"], "--gamma must be given"),
         (["predict", "--tokens-per-round", "9", "--measured-gamma", "4"], "[1, 5]; got 9"),
         (["import", "no-such-file.log"], "no-such-file.log: No such file or directory."),
@@ -51,7 +54,7 @@ TABLE = (
         ),
         (
             ["predict", "--p", "0.5", "--gamma", "4", "--measured-gamma", "4"],
-            "measured_gamma must not be given with p",
+            "--measured-gamma belongs to a mean, not to --p",
         ),
     ],
 )

@@ -149,7 +149,7 @@ def test_every_implementation_is_a_reading_of_its_own():
         ("statistics of draft-mtp", 1308, 2602, 2031),
     ]
     assert [(skip.line, skip.reason) for skip in requests.skipped] == [
-        (5, "no draft in this server so far")
+        (5, "no draft so far")
     ]
 
 

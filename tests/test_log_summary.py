@@ -178,6 +178,6 @@ def test_the_report_says_how_each_number_is_known(counts):
 
     (section,) = report.sections
     assert all(row[-1] for row in section.rows)
-    assert "not accepted / drafted" in report.headline
+    assert "accepted / drafted" in report.headline
     assert "skipped line 2: half a line" in report.notes
     assert (report.table is counts) == isinstance(counts, AcceptanceTable)

@@ -71,6 +71,6 @@ def test_make_targets_of_the_readme_exist():
     assert set(re.findall(r"^make ([a-z-]+)", README, flags=re.MULTILINE)) <= targets
 
 
-@pytest.mark.parametrize("link", re.findall(r"\]\((?!http)([^)]+)\)", README))
+@pytest.mark.parametrize("link", re.findall(r"\]\((?!http|#)([^)]+)\)", README))
 def test_local_links_of_the_readme_exist(link):
     assert (ROOT / link).exists()

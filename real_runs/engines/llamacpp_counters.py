@@ -47,7 +47,7 @@ class Counters:
 def read_counters(line: int, text: str) -> Counters:
     """The counters in `text`; NoCounts if one is missing or no count."""
     drafted, accepted = _count("gen tokens", text), _count("acc tokens", text)
-    check_counts(accepted=accepted, drafted=drafted, of="server so far")
+    check_counts(accepted=accepted, drafted=drafted, of="so far")
     calls, judged = _calls(text)
     length, survival = _LENGTH.search(text), _SURVIVAL.search(text)
     if survival is None and "#acc rate/pos" in text:

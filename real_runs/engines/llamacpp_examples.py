@@ -70,7 +70,7 @@ class ExampleBlocks:
             if name not in texts:
                 raise NoCounts(f"the block has no '{name}'")
         predicted, drafted, accepted = (as_count(name, texts[name]) for name in _NEEDED)
-        check_counts(accepted=accepted, drafted=drafted, of="run")
+        check_counts(accepted=accepted, drafted=drafted, of="in this run")
         fraction = None
         if "accept" in texts:
             printed = as_printed("accept", texts["accept"])

@@ -97,7 +97,7 @@ def _parsed(line: int, text: str) -> _Request:
     """What stands behind "draft acceptance ="."""
     accepted = as_count("accepted", _needed(_ACCEPTED, text, "accepted"))
     drafted = as_count("generated", _needed(_GENERATED, text, "generated"))
-    check_counts(accepted=accepted, drafted=drafted, of="request")
+    check_counts(accepted=accepted, drafted=drafted, of="in this request")
     value = _RATE.match(text)  # no search: it would find the next number of the line
     if value is None:
         raise NoCounts("the line has no 'draft acceptance'")

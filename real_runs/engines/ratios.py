@@ -58,7 +58,7 @@ def check_counts(*, accepted: int, drafted: int, of: str) -> None:
             expected="at most as many accepted as drafted tokens",
         )
     if drafted == 0:
-        raise NothingDrafted(f"no draft in this {of}")
+        raise NothingDrafted(f"no draft {of}")
 
 
 def agreeing_fraction(printed: Printed, *, accepted: int, drafted: int) -> Printed:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from simulator import Counts, ReportedRatio
 
+_WRITTEN = {"vllm": "vLLM"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
@@ -39,3 +41,8 @@ class Reading:
     used: int
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The engine as it writes itself, and the kind of line: one name per reading."""
+        return f"{_WRITTEN.get(self.engine, self.engine)}, {self.layout}"

@@ -151,7 +151,7 @@ def _parsed(text: str) -> _Interval:
         _refuse(found)
     accepted = as_count("Accepted", accepted_text[1])
     drafted = as_count("Drafted", drafted_text[1])
-    check_counts(accepted=accepted, drafted=drafted, of="interval")
+    check_counts(accepted=accepted, drafted=drafted, of="in this interval")
     if rate is None:
         _refuse(found)
     fraction = agreeing_fraction(
