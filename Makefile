@@ -21,7 +21,7 @@ app: $(VENV)/.app ## Start the slider app in the browser (another port: make app
 test: $(VENV)/.test ## Run all tests that need no browser
 	@$(BIN)/python -m pytest
 
-test-browser: $(VENV)/.browser ## Drive the app in a real Chromium (which must be installed)
+test-browser: $(VENV)/.browser ## Drive the app in a real Chromium (CHROMIUM=path if not /usr/bin/chromium)
 	@$(BIN)/python -m pytest -m browser tests
 
 lint: $(VENV)/.dev ## Linter, formatter and types

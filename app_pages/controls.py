@@ -16,7 +16,7 @@ OWN = "your own numbers"
 
 def controls() -> None:
     """Presets, the three numbers of the formula, and what the article leaves out."""
-    _show_problem()
+    show_problem()
     presets_above = st.container()  # filled last: the sliders must have read the address before
     for field, column in zip((P, GAMMA, COST), st.columns(3, gap="medium"), strict=True):
         with column:
@@ -28,20 +28,26 @@ def controls() -> None:
 
 
 def number(field: Field, width: int | Literal["stretch"] = "stretch") -> None:
-    """A number field of its own, bound to the address."""
-    kind = int if field.whole else float
+    """A number field of its own, bound to the address; an impossible number gets its sentence."""
     st.number_input(
         field.label,
-        min_value=kind(field.low),
-        max_value=kind(field.high),
-        value=kind(field.default),
-        step=kind(field.step),
-        format=None if field.whole else f"%.{field.decimals}f",
+        value=float(field.default),
+        step=float(field.step),
+        format="%.10g",
         key=field.key,
         bind="query-params",
+        on_change=_take_own,
+        args=(field,),
         help=field.help,
         width=width,
     )
+
+
+def show_problem() -> None:
+    """The sentence for what was typed last, once; above the fields or in the fragment that reruns."""
+    problem = st.session_state.pop("problem", None)
+    if problem:
+        st.warning(problem, icon=":material/error:")
 
 
 def slider_with_number(field: Field) -> None:
@@ -59,50 +65,73 @@ def slider_with_number(field: Field) -> None:
             bind="query-params",
             help=field.help,
         )
-        typed = _typed(field)
-        st.session_state[typed] = kind(st.session_state[field.key])
-        # Without limits of its own: a value out of range comes here and gets its sentence.
+        # Without limits of its own: a value out of range comes here and gets its sentence. Cleared, it
+        # falls back to `value`, so to the number in use. A float even for γ: 2.5 must arrive as 2.5.
+        value = float(st.session_state[field.key])
+        key = _fresh_key(f"{field.key}_typed", value)
         st.number_input(
             f"{field.label}, typed",
-            step=kind(field.step),
-            format=None if field.whole else f"%.{field.decimals + 1}f",
-            key=typed,
+            value=value,
+            step=float(field.step),
+            format="%.6g",
+            key=key,
             on_change=_take_typed,
-            args=(field,),
+            args=(field, key),
             label_visibility="collapsed",
             width=120,
         )
 
 
-def _typed(field: Field) -> str:
-    return f"{field.key}_typed"
+def _fresh_key(name: str, value: object) -> str:
+    """The key of a widget that follows `value`: a new one whenever anything else changed the value.
+
+    Were the new value written into the old widget, the browser could answer a fast key press with
+    the widget's stale value, which looks like a choice and would undo the press.
+    """
+    if st.session_state.get(drawn_key(name)) != value:
+        st.session_state[f"{name}_drawn"] = st.session_state.get(f"{name}_drawn", 0) + 1
+    return drawn_key(name)
 
 
-def _take_typed(field: Field) -> None:
-    value = st.session_state[_typed(field)]
-    problem = field.problem(value)
-    if problem is None:
-        st.session_state[field.key] = value
-    else:
-        st.session_state["problem"] = f"{problem} It stays at {st.session_state[field.key]:g}."
+def drawn_key(name: str) -> str:
+    """The key under which such a widget was drawn last."""
+    return f"{name}{st.session_state.get(f'{name}_drawn', 0)}"
 
 
-def _show_problem() -> None:
-    problem = st.session_state.pop("problem", None)
-    if problem:
-        st.warning(problem, icon=":material/error:")
+def _take_typed(field: Field, key: str) -> None:
+    if key != drawn_key(f"{field.key}_typed"):
+        return  # an answer from a field that is gone: the browser has not yet heard of the new one
+    value = st.session_state[key]
+    if not _refused(field, value, stays=st.session_state[field.key]):
+        st.session_state[field.key] = int(value) if field.whole else value
+
+
+def _take_own(field: Field) -> None:
+    before = st.session_state.get("remembered", {}).get(field.key, field.default)
+    if _refused(field, st.session_state[field.key], stays=before):
+        st.session_state[field.key] = before
+
+
+def _refused(field: Field, value: float, *, stays: float) -> bool:
+    problem = field.problem(f"{value:.12g}")
+    if problem is not None:
+        st.session_state["problem"] = f"{problem} It stays at {stays:.10g}."
+    return problem is not None
 
 
 def _preset_row() -> None:
     names = {preset.name: preset for preset in presets()}
     here = next((preset.name for preset in names.values() if _matches(preset)), OWN)
-    st.session_state["preset"] = here
+    choices = [*names, OWN] if here == OWN else list(names)
+    key = _fresh_key("preset", here)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.selectbox(
             "Start from",
-            [*names, OWN],
-            key="preset",
+            choices,
+            index=choices.index(here),
+            key=key,
             on_change=_apply_preset,
+            args=(key,),
             help="Settings from print. Moving a slider afterwards makes them your own.",
             width=340,
         )
@@ -128,8 +157,10 @@ def _matches(preset: Preset) -> bool:
     )
 
 
-def _apply_preset() -> None:
-    preset = next((item for item in presets() if item.name == st.session_state["preset"]), None)
+def _apply_preset(key: str) -> None:
+    if key != drawn_key("preset"):
+        return  # see _take_typed
+    preset = next((item for item in presets() if item.name == st.session_state[key]), None)
     if preset is not None:
         state.put(p=preset.p, gamma=preset.gamma, c=preset.cost_ratio, v=1.0, overhead=0.0)
 

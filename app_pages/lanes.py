@@ -31,9 +31,17 @@ class LaneBlock:
 
 
 def round_timeline(
-    blocks: Sequence[LaneBlock], *, end: float, now: float, label_tokens: bool = True
+    blocks: Sequence[LaneBlock],
+    *,
+    end: float,
+    now: float,
+    label_tokens: bool = True,
+    overhead: bool = True,
 ) -> alt.LayerChart:
-    """Two lanes on one time axis [target steps]: plain decoding above, speculation below."""
+    """Two lanes on one time axis [target steps]: plain decoding above, speculation below.
+
+    Without `overhead` the legend does not name it.
+    """
     rows = pd.DataFrame(
         [
             {
@@ -49,12 +57,15 @@ def round_timeline(
         ],
         columns=["lane", "kind", "start", "end", "edge", "middle", "label"],
     )
+    named = dict(zip(_KINDS, _KIND_COLOURS, strict=True))
+    if not overhead:
+        del named["overhead"]
     lanes = alt.Y(
         "lane:N",
         title=None,
         sort=None,
         scale=alt.Scale(domain=[PLAIN_LANE, SPECULATIVE_LANE], paddingInner=0.35),
-        axis=alt.Axis(labelExpr="split(datum.label, ' + ')", labelLimit=200, ticks=False),
+        axis=alt.Axis(labelLimit=200, ticks=False),
     )
     x = alt.X(
         "start:Q",
@@ -69,7 +80,7 @@ def round_timeline(
             x=x,
             x2="edge:Q",
             y=lanes,
-            color=colours(list(_KINDS), _KIND_COLOURS, field="kind"),
+            color=colours(list(named), list(named.values()), field="kind"),
             tooltip=[
                 "lane:N",
                 "kind:N",

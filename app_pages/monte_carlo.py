@@ -6,9 +6,10 @@ import streamlit as st
 
 from analysis.check import z_limit
 from app_pages import downloads, snippets, state
-from app_pages.controls import number
+from app_pages.controls import number, show_problem
 from app_pages.results import MonteCarlo, closed_form, histogram_spec, histogram_table, monte_carlo
 from app_pages.state import ROUNDS, ROUNDS_FIELD, SEED, Settings
+from simulator import Estimate
 
 
 @st.fragment
@@ -16,6 +17,7 @@ def panel() -> None:
     """Rounds, seed, the histogram and how far the sample lies from the closed form."""
     settings = state.current()
     above = st.container()
+    show_problem()
     _inputs()  # before their values are used: they may come from the address
     rounds, seed = int(state.value_of(ROUNDS_FIELD)), int(state.value_of(SEED))
     above.vega_lite_chart(
@@ -54,18 +56,19 @@ def _next_seed() -> None:
 
 def _metrics(settings: Settings, sample: MonteCarlo) -> None:
     exact = closed_form(settings)
-    low, high = sample.tokens.interval or (sample.tokens.value, sample.tokens.value)
-    error = "one round" if sample.tokens.se is None else f"± {sample.tokens.se:.4f}"
+    mean, error = str(sample.table.tokens_per_round).split(" ± ")  # never from a single round
+    digits = max(len(mean.partition(".")[2]), 4)
+    between = _ends(sample.tokens)
     limit = z_limit()
     columns = st.columns(3)
     for column, label, value, below, words in zip(
         columns,
         ("Closed form", "Monte Carlo", "Difference"),
-        (f"{exact.tokens:.4f}", f"{sample.tokens.value:.4f}", f"{sample.z:+.2f}"),
-        ("exact", error, "standard errors"),
+        (f"{exact.tokens:.{digits}f}", mean, f"{sample.z:+.2f}"),
+        ("exact", f"± {error}", "standard errors"),
         (
             "Expected tokens per round.",
-            f"Mean of the rounds ± one standard error; 95 % interval {low:.4f} to {high:.4f}.",
+            f"Mean of the rounds ± one standard error; 95 % interval {between}.",
             f"One run in twenty is beyond ±2; beyond ±{limit:.2f} the engine would be called wrong.",
         ),
         strict=True,
@@ -75,11 +78,15 @@ def _metrics(settings: Settings, sample: MonteCarlo) -> None:
         )
     how = "every token flipped" if sample.flipped else "counts drawn directly, same distribution"
     agrees = "agrees with" if sample.passed else "**contradicts**"
-    gain = sample.speedup.interval or (sample.speedup.value, sample.speedup.value)
     st.caption(
-        f"95 %: {low:.4f} to {high:.4f} tokens, speedup {gain[0]:.3f} to {gain[1]:.3f}. The whole "
+        f"95 %: {between} tokens, speedup {_ends(sample.speedup)}. The whole "
         f"histogram {agrees} the exact law ({sample.table.rounds:,} rounds, {how})."
     )
+
+
+def _ends(estimate: Estimate) -> str:
+    """The ends of the interval, with the digits that the estimate itself shows."""
+    return str(estimate).partition("[")[2].rstrip("]").replace(", ", " to ")
 
 
 def _take_along(settings: Settings, rounds: int, seed: int) -> None:
@@ -98,7 +105,7 @@ def _take_along(settings: Settings, rounds: int, seed: int) -> None:
         )
         with st.popover("Share", icon=":material/link:"):
             st.write("The address bar holds these settings. To copy:")
-            st.code(f"{_address()}/{state.share_query()}", language=None)
+            st.code(f"{_address()}/{state.share_query()}", language=None, wrap_lines=True)
     with st.expander("The numbers behind the histogram", icon=":material/table_chart:"):
         st.dataframe(
             histogram_table(settings.p, settings.gamma, rounds, seed),
@@ -108,5 +115,5 @@ def _take_along(settings: Settings, rounds: int, seed: int) -> None:
     with st.expander(
         "The same in Python and on the command line", expanded=True, icon=":material/terminal:"
     ):
-        st.code(snippets.python(settings, rounds, seed), language="python")
-        st.code(snippets.command_line(settings, rounds, seed), language="bash")
+        st.code(snippets.python(settings, rounds, seed), language="python", wrap_lines=True)
+        st.code(snippets.command_line(settings, rounds, seed), language="bash", wrap_lines=True)

@@ -8,7 +8,7 @@ import time
 import streamlit as st
 
 from app_pages import lanes, sheet, state, story
-from app_pages.controls import controls, number
+from app_pages.controls import controls, number, show_problem
 from app_pages.state import SEED, Settings
 from app_pages.story import Step
 
@@ -44,10 +44,13 @@ def _player(*, ticking: bool) -> None:
     )
     with bar:
         number(SEED, width=130)
+    show_problem()
     lengths = story.draw_lengths(settings, int(state.value_of(SEED)))
     steps = story.tell(settings, lengths)
     last = len(steps) - 1
-    st.session_state["step"] = min(st.session_state.get("step", _step_in_address()), last)
+    step = st.session_state.get("step")
+    if step is None or step > last:  # only then: written anew, it would undo a fast key press
+        st.session_state["step"] = min(_step_in_address() if step is None else step, last)
     _advance(last, ticking=ticking)
     at = st.slider("Step", 0, last, key="step", help="Every step has its own address.")
     _write_address(at)
@@ -96,12 +99,12 @@ def _buttons(steps: tuple[Step, ...], at: int) -> None:
         args=(at + 1,),
     )
     st.button(
-        "To the verdict",
+        "To the end of the round",
         icon=":material/skip_next:",
         disabled=at == last,
         on_click=_go,
         args=(_end_of_round(steps, at),),
-        help="To the end of this round, or of the next one.",
+        help="To what the professor made of it; from there, to the end of the next round.",
     )
     st.button(
         "Pause" if playing else "Play",
@@ -153,6 +156,7 @@ def _scene(settings: Settings, lengths: tuple[int, ...], step: Step, end: Step) 
             end=float(math.ceil(end.now)),
             now=step.now,
             label_tokens=end.now <= _WIDE,
+            overhead=settings.overhead > 0,
         ).to_dict(),
         width="stretch",
         key="timeline",

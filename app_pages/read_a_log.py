@@ -7,12 +7,13 @@ import io
 import streamlit as st
 
 from app_pages import reading_view
-from app_pages.controls import slider_with_number
+from app_pages.controls import show_problem, slider_with_number
 from app_pages.plain_text import plain
 from app_pages.state import COST, GAMMA
 from real_runs.engines import MetricsFormatError, Reading, read_log
 
 MAX_MB = 10
+MAX_LENGTH = 10_000
 _EXAMPLE = (
     "slot print_timing: id  0 | task 0 |\n"
     "draft acceptance = 0.64479 (  167 accepted /   259 generated), mean acceptance length =  2.92, "
@@ -28,6 +29,7 @@ def page(explore: st.Page) -> None:
         "chance that a **tested** token is kept. Paste what vLLM or llama.cpp wrote, and the counts "
         "behind it say what p is, or between which bounds it lies."
     )
+    show_problem()
     text, upload = _inputs()
     left, right, _ = st.columns(3, gap="medium")
     with left:
@@ -35,11 +37,11 @@ def page(explore: st.Page) -> None:
     with right:
         gamma = st.number_input(
             "Configured draft length, if the log does not show it",
-            min_value=1,
-            max_value=10_000,
             value=None,
-            step=1,
+            step=1.0,  # a float without limits: what cannot be a length comes here and gets its sentence
+            format="%.10g",
             key="log_gamma",
+            on_change=_take_length,
             placeholder="unknown",
             help=GAMMA.help,
         )
@@ -52,7 +54,25 @@ def page(explore: st.Page) -> None:
         st.error(plain(str(error)), icon=":material/error:")
         return
     for position, reading in enumerate(readings):
-        reading_view.show(reading, gamma=gamma, explore=explore, key=f"reading{position}")
+        reading_view.show(
+            reading,
+            gamma=None if gamma is None else int(gamma),
+            explore=explore,
+            key=f"reading{position}",
+        )
+
+
+def _take_length() -> None:
+    length = st.session_state["log_gamma"]
+    before = st.session_state.get("log_gamma_before")
+    if length is None or (1 <= length <= MAX_LENGTH and length == int(length)):
+        st.session_state["log_gamma_before"] = length
+        return
+    st.session_state["problem"] = (
+        f"The draft length must be a whole number in [1, {MAX_LENGTH:,}]; got {length:.12g}. "
+        f"It stays {'unknown' if before is None else f'at {before:g}'}."
+    )
+    st.session_state["log_gamma"] = before
 
 
 def _inputs() -> tuple[str, io.BytesIO | None]:

@@ -20,7 +20,7 @@ _COLUMNS = ["quantity", "value", "low", "high", "how it is known"]
 
 def show(reading: Reading, *, gamma: int | None, explore: st.Page, key: str) -> None:
     """Draw a reading; `key` keeps its widgets apart from those of other readings."""
-    st.subheader(f"{reading.engine}: {reading.layout}")
+    st.subheader(reading.title)
     now = state.current()
     try:
         summary = summarize(
@@ -37,19 +37,29 @@ def show(reading: Reading, *, gamma: int | None, explore: st.Page, key: str) -> 
     _metrics(summary)
     _sentence(summary)
     _to_explore(summary, explore, key)
-    left, right = st.columns(2, gap="large")
-    with left:
-        _chart(summary, key)
-    with right:
-        rows = pd.DataFrame(
-            [
-                [_cell(cell) for cell in row]
-                for row in log_rows(reading.counts, summary, reading.printed)
-            ],
-            columns=_COLUMNS,
-        )
-        st.dataframe(rows, hide_index=True, key=f"{key}_rows", height=390)
+    _chart(summary, key)
+    _table(reading, summary, key)
     _notes(reading)
+
+
+def _table(reading: Reading, summary: LogSummary, key: str) -> None:
+    rows = pd.DataFrame(
+        [
+            [_cell(cell) for cell in row]
+            for row in log_rows(reading.counts, summary, reading.printed)
+        ],
+        columns=_COLUMNS,
+    )
+    st.dataframe(
+        rows,
+        hide_index=True,
+        key=f"{key}_rows",
+        height="content",
+        column_config={
+            "quantity": st.column_config.TextColumn(width=260),
+            "how it is known": st.column_config.TextColumn(width=430),
+        },
+    )
 
 
 def _metrics(summary: LogSummary) -> None:
@@ -92,7 +102,8 @@ def _metrics(summary: LogSummary) -> None:
 
 
 def _metric(label: str, value: str, below: str, words: str) -> None:
-    st.metric(label, value, below, delta_color="off", delta_arrow="off", help=words, border=True)
+    known = None if value == "unknown" else below
+    st.metric(label, value, known, delta_color="off", delta_arrow="off", help=words, border=True)
 
 
 def _sentence(summary: LogSummary) -> None:

@@ -36,12 +36,12 @@ def narration(settings: Settings, step: Step) -> str:
     if step.phase == "draft":
         return (
             f"The student writes word {step.drafted} of {settings.gamma}: "
-            f"“{_written(step, step.drafted - 1)}”. That costs {settings.cost_ratio:g} of a step."
+            f"“{_written(step, step.drafted - 1)}”. That costs {_steps(settings.cost_ratio)}."
         )
     if step.phase == "check":
         return (
             f"The professor reads all {step.drafted} words in one pass. It costs "
-            f"{settings.verify_cost:g} of a step, however many words turn out right."
+            f"{_steps(settings.verify_cost)}, however many words turn out right."
         )
     if step.phase == "accept":
         return f"“{_written(step, step.judged - 1)}” stands: the coin said keep (chance {settings.p:g})."
@@ -57,6 +57,12 @@ def narration(settings: Settings, step: Step) -> str:
         f"“{word(step.before + step.kept)}”.{rest} The round gave {step.judged} "
         f"token{'s' if step.judged > 1 else ''}."
     )
+
+
+def _steps(cost: float) -> str:
+    if cost in {0.0, 1.0}:
+        return "one step" if cost else "nothing"
+    return f"{cost:.4g} of a step" if cost < 1.0 else f"{cost:.4g} steps"
 
 
 def _written(step: Step, i: int) -> str:

@@ -17,7 +17,8 @@ def main() -> None:
         page_icon=str(Path(__file__).with_name("icon.svg")),
         layout="wide",
     )
-    page = st.navigation(_pages(), position="top")
+    pages = _pages()
+    page = st.navigation(pages, position="top")
     problems = _new_link_problems()
     above = st.container()
     state.recall(page.url_path)
@@ -25,9 +26,14 @@ def main() -> None:
         page.run()
     except ValueError as error:  # a sentence of simulator or analysis; the visitor can go on
         st.error(plain(str(error)), icon=":material/error:")
+    if any(_unusable(field) for field, _ in problems):
+        # Drawn widgets cannot be set any more; the next run sets them first.
+        st.session_state["mending"] = problems
+        st.rerun()
     for field, problem in problems:
         used = f"{state.value_of(field):,g} is used instead."
         above.warning(f"{plain(problem)} {used}", icon=":material/link_off:")
+    _links([other for other in pages if other.url_path != page.url_path])
     state.remember()
 
 
@@ -44,9 +50,23 @@ def _pages() -> list[st.Page]:
     ]
 
 
+def _links(pages: list[st.Page]) -> None:
+    """The other pages once more: on a phone the navigation hides behind a button."""
+    with st.container(horizontal=True, gap="medium"):
+        for page in pages:
+            st.page_link(page, width="content")
+
+
 def _new_link_problems() -> tuple[tuple[state.Field, str], ...]:
     """What is wrong with the address, said once per visit."""
     if "link_read" in st.session_state:
-        return ()
+        problems: tuple[tuple[state.Field, str], ...] = st.session_state.pop("mending", ())
+        state.put(**{field.key: field.default for field, _ in problems if _unusable(field)})
+        return problems
     st.session_state["link_read"] = True
     return state.link_problems(st.query_params.to_dict())
+
+
+def _unusable(field: state.Field) -> bool:
+    """True if a widget without limits of its own holds what the link brought."""
+    return field.problem(st.session_state.get(field.key, field.default)) is not None

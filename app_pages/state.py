@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 MAX_GAMMA = 16
 ROUNDS = (
@@ -80,8 +81,9 @@ GAMMA = Field(
     step=1,
     decimals=0,
     help=(
-        "Tokens drafted per round.\n\nvLLM: `num_speculative_tokens`; llama.cpp: `--draft-max`; "
-        "SGLang: `--speculative-num-steps`; Transformers: `num_assistant_tokens`."
+        "Tokens drafted per round.\n\nvLLM: `num_speculative_tokens`; llama.cpp: "
+        "`--spec-draft-n-max` (older: `--draft-max`); SGLang: `--speculative-num-steps`; "
+        "Transformers: `num_assistant_tokens`."
     ),
 )
 COST = Field(
@@ -173,6 +175,8 @@ class Settings:
 def value_of(field: Field) -> float:
     """The value of a field now, its default before its widget was drawn for the first time."""
     value = st.session_state.get(field.key, field.default)
+    if field.problem(value) is not None:  # from a link, until the shell has mended it
+        value = field.default
     return int(value) if field.whole else float(value)
 
 
@@ -199,11 +203,25 @@ def remember() -> None:
 
 
 def recall(page: str) -> None:
-    """On a change of page, set what was remembered, unless the address says otherwise."""
-    if st.session_state.get("page", page) != page:
-        remembered = st.session_state.get("remembered", {})
-        put(**{key: value for key, value in remembered.items() if key not in st.query_params})
+    """On a change of page, set what was remembered, unless the address says otherwise.
+
+    The browser's Back can lead to an address without numbers. Streamlit insists on the defaults in
+    such a run, whatever was set: hence one more run before anything is drawn.
+    """
+    remembered = st.session_state.get("remembered", {})
+    changed = st.session_state.get("page", page) != page
     st.session_state["page"] = page
+    if _went_back() and remembered and not any(key in st.query_params for key in remembered):
+        st.session_state["recall"] = remembered
+        st.rerun()
+    again = st.session_state.pop("recall", None)
+    if changed or again:
+        values = again or remembered
+        put(**{key: value for key, value in values.items() if key not in st.query_params})
+
+
+def _went_back() -> bool:
+    return bool(getattr(get_script_run_ctx(), "is_history_navigation", False))
 
 
 def reset() -> None:

@@ -1,6 +1,7 @@
 """From a key on the slider to the new number on the screen, in a real Chromium. Run it alone."""
 
 import argparse
+import os
 import statistics
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from playwright.sync_api import sync_playwright
 from app_pages.server import running_app
 
 APP = Path(__file__).resolve().parents[1] / "app.py"
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 
 # In the page, so that no round trip of the driver is in the time: wait until the text changes.
@@ -32,7 +34,7 @@ WATCH = """
 def measure(presses):
     """Milliseconds per key press on p, each to the changed verdict."""
     with running_app(APP) as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = browser.new_page(viewport={"width": 1200, "height": 1000})
         page.goto(address)
         page.get_by_text("Pays: 1.98×").wait_for()

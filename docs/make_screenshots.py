@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ SHOTS = (  # file, path, scheme, width, height
     ("app.png", "", "light", 1200, 1240),
     ("app-dark.png", "", "dark", 1200, 1240),
     ("one-round.png", "one_round?seed=27&step=18", "light", 1200, 1215),
-    ("read-a-log.png", "read_a_log", "light", 1200, 1180),
+    ("read-a-log.png", "read_a_log", "light", 1200, 1275),
 )
 
 
@@ -29,7 +30,9 @@ def main() -> None:
     """Take every picture; fails if one is too heavy for a README."""
     IMAGES.mkdir(parents=True, exist_ok=True)
     with running_app(ROOT / "app.py") as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        browser = playwright.chromium.launch(
+            executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=FLAGS
+        )
         for name, path, scheme, width, height in SHOTS:
             _shoot(browser, f"{address}/{path}", IMAGES / name, scheme, (width, height))
         browser.close()

@@ -78,7 +78,7 @@ def test_stepping():
     assert "blank sheet" in app.info[0].value
     press(app, "Next")
     assert "word 1 of 4" in app.info[0].value
-    press(app, "To the verdict")
+    press(app, "To the end of the round")
     assert "The round gave" in app.info[0].value
     assert metric(app, "Clock").value == "1.40"
     press(app, "Back")

@@ -148,9 +148,7 @@ def test_every_implementation_is_a_reading_of_its_own():
         ("statistics of ngram_mod", 15, 960, 730),
         ("statistics of draft-mtp", 1308, 2602, 2031),
     ]
-    assert [(skip.line, skip.reason) for skip in requests.skipped] == [
-        (5, "no draft so far")
-    ]
+    assert [(skip.line, skip.reason) for skip in requests.skipped] == [(5, "no draft so far")]
 
 
 @pytest.mark.parametrize(
