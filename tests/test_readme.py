@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SESSIONS = re.findall(r"```console\n\$ (.*?)\n(.*?)```", README, flags=re.DOTALL)
+LOCAL_LINKS = re.findall(r"(?:\]\(|src=\"|srcset=\")(?!http|#)([^)\"]+)", README)
 COMMANDS = re.findall(r"^\| `specdec ([a-z]+)` \|", README, flags=re.MULTILINE)
 
 
@@ -71,6 +72,6 @@ def test_make_targets_of_the_readme_exist():
     assert set(re.findall(r"^make ([a-z-]+)", README, flags=re.MULTILINE)) <= targets
 
 
-@pytest.mark.parametrize("link", re.findall(r"\]\((?!http|#)([^)]+)\)", README))
+@pytest.mark.parametrize("link", LOCAL_LINKS)
 def test_local_links_of_the_readme_exist(link):
     assert (ROOT / link).exists()
