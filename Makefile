@@ -1,5 +1,5 @@
 # Everything a fresh machine needs: Python >= 3.11, git and make. `make help` lists the targets.
-# Another interpreter: make PYTHON=python3.12 run
+# Another interpreter: make PYTHON=python3.11 run
 PYTHON ?= python3
 PORT ?= 8501
 VENV := .venv

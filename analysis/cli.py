@@ -16,18 +16,32 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from analysis.options import (
+    AcceptedFraction,
+    Address,
     AtOnce,
     ByDepth,
     CostRatio,
+    Engine,
     Gamma,
+    KnownCostRatio,
+    LogFile,
+    LoggedGamma,
+    MaxGamma,
+    MeasuredGamma,
     OutputFormat,
     Overhead,
     P,
+    Port,
+    PrefillShare,
     Rounds,
     Seed,
+    TableFile,
+    TokensPerRound,
+    VerifyCost,
     VerifyCostText,
     acceptance,
     numbers,
+    verify_costs,
 )
 from analysis.output import Format, emit
 from analysis.progress import shown_progress
@@ -98,12 +112,7 @@ def check_command(
     rounds: Rounds = 200_000,
     seed: Seed = 0,
     counts: AtOnce = False,  # noqa: FBT002
-    table: Annotated[
-        Path | None,
-        typer.Option(
-            help="Check this table (JSON of `simulate` or `import`) instead of a new run."
-        ),
-    ] = None,
+    table: TableFile = None,
     output: OutputFormat = Format.TABLE,
 ) -> None:
     """Test counts against the exact law of a strategy; exit 1 if they contradict it."""
@@ -118,23 +127,11 @@ def predict(
     cost_ratio: CostRatio = 0.1,
     verify_cost: VerifyCostText = "1",
     overhead: Overhead = 0.0,
-    prefill_share: Annotated[
-        float, typer.Option(help="Share of a plain request's time that is prefill.")
-    ] = 0.0,
-    max_gamma: Annotated[int, typer.Option(help="Longest draft to consider, gamma at least.")] = 16,
-    accepted_fraction: Annotated[
-        float | None,
-        typer.Option(help="accepted / drafted at --measured-gamma: solved for an equivalent p."),
-    ] = None,
-    tokens_per_round: Annotated[
-        float | None,
-        typer.Option(
-            help="Mean acceptance length at --measured-gamma: solved for an equivalent p."
-        ),
-    ] = None,
-    measured_gamma: Annotated[
-        int | None, typer.Option(help="Draft length behind the measured mean.")
-    ] = None,
+    prefill_share: PrefillShare = 0.0,
+    max_gamma: MaxGamma = 16,
+    accepted_fraction: AcceptedFraction = None,
+    tokens_per_round: TokensPerRound = None,
+    measured_gamma: MeasuredGamma = None,
     output: OutputFormat = Format.TABLE,
 ) -> None:
     """Tokens per round, cost and speedup for every draft length, and the best one."""
@@ -146,7 +143,7 @@ def predict(
             p=one_p,
             gamma=_required_gamma(measured_gamma if gamma is None else gamma),
             cost_ratio=cost_ratio,
-            verify_cost=_costs(verify_cost),
+            verify_cost=verify_costs(verify_cost),
             overhead=overhead,
             prefill_share=prefill_share,
             max_gamma=max_gamma,
@@ -158,20 +155,11 @@ def predict(
 
 @app.command(name="import")
 def import_command(
-    source: Annotated[str, typer.Argument(metavar="FILE", help="An engine's log; - is stdin.")],
-    engine: Annotated[
-        str | None, typer.Option(help="vllm or llama.cpp; found in the text if not given.")
-    ] = None,
-    gamma: Annotated[
-        int | None, typer.Option(help="Configured draft length, for logs that do not show it.")
-    ] = None,
-    cost_ratio: Annotated[
-        float | None,
-        typer.Option(help="One draft step / one plain target step: gives the speedup."),
-    ] = None,
-    verify_cost: Annotated[
-        float, typer.Option(help="Target pass over the drafted tokens + 1 / over 1.")
-    ] = 1.0,
+    source: LogFile,
+    engine: Engine = None,
+    gamma: LoggedGamma = None,
+    cost_ratio: KnownCostRatio = None,
+    verify_cost: VerifyCost = 1.0,
     overhead: Overhead = 0.0,
     output: OutputFormat = Format.TABLE,
 ) -> None:
@@ -218,10 +206,8 @@ def import_command(
 
 @app.command(name="app")
 def app_command(
-    port: Annotated[int, typer.Option(min=1, max=65_535, help="Port of the app.")] = 8501,
-    address: Annotated[
-        str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")
-    ] = "127.0.0.1",
+    port: Port = 8501,
+    address: Address = "127.0.0.1",
 ) -> None:
     """Start the slider app in the browser (needs the `app` extra)."""
     from importlib.util import find_spec  # noqa: PLC0415
@@ -281,11 +267,6 @@ def _method(counts: bool, table_file: Path | None) -> str:  # noqa: FBT001
     if table_file is not None:
         return f"table {table_file}"
     return "binomial counts" if counts else "flipped tokens"
-
-
-def _costs(text: str) -> float | tuple[float, ...]:
-    values = numbers("--verify-cost", text)
-    return values[0] if len(values) == 1 else values
 
 
 def _required_gamma(gamma: int | None) -> int:

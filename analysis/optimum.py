@@ -26,7 +26,8 @@ class BestGamma:
     """The best draft length and how sharp the choice is.
 
     `flat` holds every gamma within 1 % of the best. `at_limit` says that max_gamma stopped the
-    search: a longer draft would still gain. gamma 0 means: do not speculate.
+    search: a longer draft would still gain, or, with a verify_cost per gamma, was never tried.
+    gamma 0 means: do not speculate.
     """
 
     gamma: int

@@ -1,8 +1,9 @@
-"""The options that several commands share, and how their texts become values."""
+"""The options of the commands, and how their texts become values."""
 
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -45,6 +46,39 @@ VerifyCostText = Annotated[
         help="Target pass over gamma + 1 tokens / over 1: one number, or one per gamma from 0 on.",
     ),
 ]
+TableFile = Annotated[
+    Path | None,
+    typer.Option(help="Check this table (JSON of `simulate` or `import`) instead of a new run."),
+]
+PrefillShare = Annotated[
+    float, typer.Option(help="Share of a plain request's time that is prefill.")
+]
+MaxGamma = Annotated[int, typer.Option(help="Longest draft to consider, gamma at least.")]
+AcceptedFraction = Annotated[
+    float | None,
+    typer.Option(help="accepted / drafted at --measured-gamma: solved for an equivalent p."),
+]
+TokensPerRound = Annotated[
+    float | None,
+    typer.Option(help="Mean acceptance length at --measured-gamma: solved for an equivalent p."),
+]
+MeasuredGamma = Annotated[int | None, typer.Option(help="Draft length behind the measured mean.")]
+LogFile = Annotated[str, typer.Argument(metavar="FILE", help="An engine's log; - is stdin.")]
+Engine = Annotated[
+    str | None, typer.Option(help="vllm or llama.cpp; found in the text if not given.")
+]
+Port = Annotated[int, typer.Option(min=1, max=65_535, help="Port of the app.")]
+Address = Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")]
+LoggedGamma = Annotated[
+    int | None, typer.Option(help="Configured draft length, for logs that do not show it.")
+]
+KnownCostRatio = Annotated[
+    float | None,
+    typer.Option(help="One draft step / one plain target step: gives the speedup."),
+]
+VerifyCost = Annotated[
+    float, typer.Option(help="Target pass over the drafted tokens + 1 / over 1.")
+]
 OutputFormat = Annotated[Format, typer.Option("--format", help="How to print the data.")]
 
 
@@ -54,6 +88,12 @@ def numbers(option: str, text: str) -> tuple[float, ...]:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
         raise ValueError(f"{option} must be numbers separated by commas; got {text!r}.") from None
+
+
+def verify_costs(text: str) -> float | tuple[float, ...]:
+    """The text of --verify-cost: one number, or one per gamma from 0 on."""
+    values = numbers("--verify-cost", text)
+    return values[0] if len(values) == 1 else values
 
 
 def acceptance(

@@ -56,7 +56,7 @@ def _player(*, ticking: bool) -> None:
     _write_address(at)
     with buttons:
         _buttons(steps, at)
-    _scene(settings, lengths, steps[at], steps[-1])
+    _scene(settings, steps, steps[at])
     state.remember()
 
 
@@ -140,11 +140,12 @@ def _end_of_round(steps: tuple[Step, ...], at: int) -> int:
     )
 
 
-def _scene(settings: Settings, lengths: tuple[int, ...], step: Step, end: Step) -> None:
+def _scene(settings: Settings, steps: tuple[Step, ...], step: Step) -> None:
+    end = steps[-1]
     st.info(sheet.narration(settings, step), icon=":material/history_edu:")
     left, right = st.columns([3, 2], gap="medium")
     with left.container(border=True, height="stretch"):
-        st.caption(f"Round {step.round + 1} of {len(lengths)}, {_summary(settings)}")
+        st.caption(f"Round {step.round + 1} of {end.round + 1}, {_summary(settings)}")
         st.markdown(sheet.student(settings, step))
         st.markdown(sheet.professor(step))
     with right.container(border=True, height="stretch"):
@@ -152,7 +153,7 @@ def _scene(settings: Settings, lengths: tuple[int, ...], step: Step, end: Step) 
         st.markdown(story.text(step.arrived) or "*nothing yet*")
     st.vega_lite_chart(
         lanes.round_timeline(
-            story.blocks(settings, lengths, step),
+            story.blocks(settings, steps, step),
             end=float(math.ceil(end.now)),
             now=step.now,
             label_tokens=end.now <= _WIDE,

@@ -83,8 +83,8 @@ def tell(settings: Settings, lengths: tuple[int, ...]) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def blocks(settings: Settings, lengths: tuple[int, ...], step: Step) -> tuple[LaneBlock, ...]:
-    """What both lanes show at a step."""
+def blocks(settings: Settings, steps: tuple[Step, ...], step: Step) -> tuple[LaneBlock, ...]:
+    """What both lanes show at a step of the story that `steps` tell."""
     plain = [
         _block(
             PLAIN_LANE,
@@ -96,7 +96,6 @@ def blocks(settings: Settings, lengths: tuple[int, ...], step: Step) -> tuple[La
         for i in range(step.plain_arrived + 1)
     ]
     spoken: list[LaneBlock] = []
-    steps = tell(settings, lengths)
     for number in range(step.round):
         end = next(item for item in reversed(steps) if item.round == number)
         spoken += _round_blocks(settings, end)

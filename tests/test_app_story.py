@@ -34,8 +34,9 @@ def test_the_lengths_are_the_simulator_s():
 def test_blocks_fill_each_lane_without_gap_or_overlap(overhead):
     now = settings(overhead=overhead)
     lengths = (2, 4, 0, 1)
-    for step in story.tell(now, lengths):
-        blocks = story.blocks(now, lengths, step)
+    steps = story.tell(now, lengths)
+    for step in steps:
+        blocks = story.blocks(now, steps, step)
         for lane in (lanes.PLAIN_LANE, lanes.SPECULATIVE_LANE):
             mine = [block for block in blocks if block.lane == lane]
             edges = [0.0, *(block.end for block in mine)]
