@@ -7,7 +7,7 @@ import math
 import pytest
 
 from analysis import expected_tokens, summarize
-from analysis.import_report import ImportedLog, import_report
+from analysis.import_report import ImportedLog, conclusion, import_report
 from simulator import AcceptanceTable, AcceptanceTotals, draft_model, simulate
 
 REAL_LINE = AcceptanceTotals(
@@ -181,3 +181,19 @@ def test_the_report_says_how_each_number_is_known(counts):
     assert "accepted / drafted" in report.headline
     assert "skipped line 2: half a line" in report.notes
     assert (report.table is counts) == isinstance(counts, AcceptanceTable)
+
+
+def test_the_conclusion_sets_p_apart_from_the_printed_rate():
+    sentence = conclusion(summarize(REAL_LINE, cost_ratio=0.1))
+
+    assert sentence == (
+        "p is between 0.788 and 0.795 (with sampling error 0.728 to 0.844), not accepted / drafted "
+        "= 0.645. Speedup of these rounds 2.250 ± 0.099."
+    )
+
+
+def test_the_conclusion_says_when_the_printed_rate_is_the_least_p():
+    sentence = conclusion(summarize(AcceptanceTotals(drafted=297, accepted=171)))
+
+    assert sentence.startswith("p is between 0.576 and 0.994")
+    assert sentence.endswith("accepted / drafted = 0.576 is the least it can be.")
