@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
+from analysis.article_tokens import agree_or_disagree, no_quality_loss
 from analysis.exact import round_law
 from analysis.formulas import (
     break_even_cost_ratio,
@@ -19,11 +19,10 @@ from analysis.formulas import (
     round_cost,
     speedup,
 )
+from analysis.judgement import Judgement
 from analysis.optimum import break_even_p
 from analysis.published import published_rows
 from simulator import draft_model
-
-Verdict: TypeAlias = Literal["holds", "holds if", "does not hold", "not yet judged"]
 
 P, GAMMA, COST_RATIO = 0.7, 4, 0.1
 """The worked example of the article."""
@@ -44,16 +43,6 @@ class WorkedNumber:
     def agrees(self) -> bool:
         """True if the exact value rounds to the printed one."""
         return round(self.exact, self.decimals) == self.printed
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
-    """A claim in our words, the verdict, and the finding with its numbers."""
-
-    claim: str
-    says: str
-    verdict: Verdict
-    finding: str
 
 
 def worked_example() -> tuple[WorkedNumber, ...]:
@@ -215,11 +204,9 @@ def busier_not_faster() -> Judgement:
 
 def not_yet_judged() -> tuple[Judgement, ...]:
     """Claims whose evidence is still to be built; nothing is guessed about them."""
-    rules, models = "acceptance rules on probabilities", "measurements of actual models"
+    models = "measurements of actual models"
     load, trees = "a cost model of a server under load", "drafts that are trees"
     waiting = (
-        ("no quality loss", "the output follows the target's distribution", rules),
-        ("agree or disagree", "tokens are accepted when draft and target agree", rules),
         ("same family drafts best", "drafts of the target's family are accepted more", models),
         ("latency, not throughput", "throughput is unchanged or slightly worse", load),
         ("busy servers", "a saturated GPU has no spare compute to spend", load),
@@ -249,6 +236,8 @@ CLAIMS: tuple[Callable[[], Judgement], ...] = (
     faster_together,
     same_work,
     busier_not_faster,
+    agree_or_disagree,
+    no_quality_loss,
 )
 
 

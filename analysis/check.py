@@ -58,8 +58,8 @@ def check(strategy: Strategy, table: AcceptanceTable) -> Check:
     Tokens per round, accepted fraction, and per depth conditional acceptance and survival, each by
     z; the distribution of lengths by chi-square; impossible outcomes by name. Each catches an error
     that another misses. Standard errors come from the exact law, not from the sample. Raises
-    ValueError if the table has other depths than the strategy drafts, or drafts whose length was
-    not fixed.
+    ValueError if the table has other depths than the strategy drafts, or for drafts whose length was
+    not fixed, in the table or in the strategy.
 
     >>> from simulator import draft_model, simulate
     >>> strategy = draft_model(p=0.7, gamma=4)

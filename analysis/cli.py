@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from analysis.cli_runs import register
 from analysis.options import (
     AcceptedFraction,
     Address,
@@ -41,6 +42,7 @@ from analysis.options import (
     VerifyCostText,
     acceptance,
     numbers,
+    required_gamma,
     verify_costs,
 )
 from analysis.output import Format, emit
@@ -141,7 +143,7 @@ def predict(
     emit(
         prediction_report(
             p=one_p,
-            gamma=_required_gamma(measured_gamma if gamma is None else gamma),
+            gamma=required_gamma(measured_gamma if gamma is None else gamma),
             cost_ratio=cost_ratio,
             verify_cost=verify_costs(verify_cost),
             overhead=overhead,
@@ -269,10 +271,7 @@ def _method(counts: bool, table_file: Path | None) -> str:  # noqa: FBT001
     return "binomial counts" if counts else "flipped tokens"
 
 
-def _required_gamma(gamma: int | None) -> int:
-    if gamma is None:
-        raise ValueError("--gamma must be given: the number of tokens drafted per round.")
-    return gamma
+register(app)
 
 
 def main() -> None:

@@ -46,13 +46,18 @@ def round_law(strategy: Strategy) -> RoundLaw:
     """The exact law of a round of `strategy`.
 
     S_i = a_1 · … · a_i with a the conditional acceptance by depth; P(n accepted) = S_n (1 - a_{n+1}),
-    and S_gamma at the end of the draft.
+    and S_gamma at the end of the draft. Raises ValueError for drafts that may end early.
 
     >>> from simulator import draft_model
     >>> law = round_law(draft_model(by_depth=(0.8, 0.5)))
     >>> law.survival, round(law.tokens_per_round, 12)
     ((0.8, 0.4), 2.2)
     """
+    if not strategy.draft.is_fixed:
+        raise ValueError(
+            f"strategy must draft a fixed length; got {strategy.draft}: "
+            "stopped_law gives the exact law under a stopping rule."
+        )
     conditional = strategy.conditional_acceptance
     survival: list[float] = []
     pmf: list[float] = []

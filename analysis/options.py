@@ -90,6 +90,13 @@ def numbers(option: str, text: str) -> tuple[float, ...]:
         raise ValueError(f"{option} must be numbers separated by commas; got {text!r}.") from None
 
 
+def required_gamma(gamma: int | None) -> int:
+    """The gamma that was given; ValueError if none was."""
+    if gamma is None:
+        raise ValueError("--gamma must be given: the number of tokens drafted per round.")
+    return gamma
+
+
 def verify_costs(text: str) -> float | tuple[float, ...]:
     """The text of --verify-cost: one number, or one per gamma from 0 on."""
     values = numbers("--verify-cost", text)

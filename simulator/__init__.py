@@ -2,27 +2,79 @@
 
 from simulator._counting import LengthRule
 from simulator.acceptance import AcceptanceTable
+from simulator.decoding import Generation, Round, decode, replay
 from simulator.drafts import Chain
 from simulator.engine import simulate, simulate_counts, simulate_lengths
 from simulator.estimate import Estimate
-from simulator.processes import AcceptanceByDepth, AcceptanceProcess, ConstantAcceptance
+from simulator.processes import (
+    AcceptanceByDepth,
+    AcceptanceProcess,
+    ConfidentAcceptance,
+    ConstantAcceptance,
+    calibrated_acceptance,
+)
+from simulator.rules import (
+    RULES,
+    Picked,
+    Rule,
+    block_verification,
+    greedy,
+    lenience,
+    one_hot,
+    sample_and_match,
+    speculative_sampling,
+    typical_acceptance,
+)
+from simulator.sampling import Sampling
+from simulator.stopping import ConfidenceThreshold, FixedLength, Heuristic, Oracle, Stop
 from simulator.strategies import Strategy, draft_model
 from simulator.totals import AcceptanceTotals, Counts, ReportedRatio
+from simulator.toy import IndependentContexts, MarkovChain, ToyDrafter
+from simulator.verification import Verdict, draw, verify, verify_logits
 
 __all__ = [
+    "RULES",
     "AcceptanceByDepth",
     "AcceptanceProcess",
     "AcceptanceTable",
     "AcceptanceTotals",
     "Chain",
+    "ConfidenceThreshold",
+    "ConfidentAcceptance",
     "ConstantAcceptance",
     "Counts",
     "Estimate",
+    "FixedLength",
+    "Generation",
+    "Heuristic",
+    "IndependentContexts",
     "LengthRule",
+    "MarkovChain",
+    "Oracle",
+    "Picked",
     "ReportedRatio",
+    "Round",
+    "Rule",
+    "Sampling",
+    "Stop",
     "Strategy",
+    "ToyDrafter",
+    "Verdict",
+    "block_verification",
+    "calibrated_acceptance",
+    "decode",
     "draft_model",
+    "draw",
+    "greedy",
+    "lenience",
+    "one_hot",
+    "replay",
+    "sample_and_match",
     "simulate",
     "simulate_counts",
     "simulate_lengths",
+    "speculative_sampling",
+    "typical_acceptance",
+    "verify",
+    "verify_logits",
 ]

@@ -2,7 +2,8 @@
 
 A round tests its first token, then the next one only if that was kept. Rounds are exchangeable, so
 the engine goes depth by depth over all surviving rounds and flips once per tested token: nothing is
-drawn for tokens behind a rejection, and no formula for the outcome is used.
+drawn for tokens behind a rejection, and no formula for the outcome is used. Drafts that end early
+are the business of `simulator.stopped`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from simulator._checks import IntArray, Rng, as_count, as_generator
 from simulator.acceptance import AcceptanceTable
 from simulator.flips import Progress, count_flips, flip
+from simulator.stopped import simulate_stopped
 from simulator.strategies import Strategy
 
 MAX_FLIPS = 10**11
@@ -26,14 +28,26 @@ MAX_COUNTED = 2**62
 
 
 def simulate(
-    strategy: Strategy, *, rounds: int, rng: Rng, progress: Progress | None = None
+    strategy: Strategy,
+    *,
+    rounds: int,
+    rng: Rng,
+    progress: Progress | None = None,
+    streams: int = 1,
 ) -> AcceptanceTable:
     """Flip every tested token of `rounds` rounds and return the counts by depth.
 
     Depth i flips once for each round that survived so far, with the conditional acceptance of that
     depth. Memory does not grow with `rounds`, and the same `rng` gives the same counts. `progress`
-    is called with the share done. Raises ValueError for rounds below 1 or more than `MAX_FLIPS`
-    expected flips.
+    is called with the share done.
+
+    A stopping rule that looks back (`Heuristic`) needs to know which rounds follow each other:
+    `rounds` are those of `streams` requests side by side, rounds / streams each, and every request
+    begins anew. For other rules rounds are independent and `streams` changes nothing. The table of a
+    draft that may end early carries its `length_rule`.
+
+    Raises ValueError for rounds below 1, rounds that are no multiple of streams, more than
+    `MAX_FLIPS` expected flips, or more than 10^9 rounds of drafts that may end early.
 
     >>> from simulator import draft_model
     >>> table = simulate(draft_model(p=0.7, gamma=4), rounds=200_000, rng=0)
@@ -41,7 +55,15 @@ def simulate(
     2.7778 ± 0.0035
     """
     rounds = as_count("rounds", rounds, least=1)
+    streams = as_count("streams", streams, least=1)
+    if rounds % streams:
+        raise ValueError(
+            "rounds must be a multiple of streams, so that every request has as many; "
+            f"got {rounds} rounds and {streams} streams."
+        )
     generator = as_generator(rng)
+    if not strategy.draft.is_fixed:
+        return simulate_stopped(strategy, rounds, streams, generator, progress)
     conditional = strategy.conditional_acceptance
     expected = _expected_flips(rounds, conditional)
     if expected > MAX_FLIPS:
@@ -61,13 +83,14 @@ def simulate_lengths(strategy: Strategy, *, rounds: int, rng: Rng) -> IntArray:
     """Accepted tokens of each round, shape [rounds], for plots and for requests made of rounds.
 
     Draws as `simulate` does: the same `rng` gives the same counts. Raises ValueError for rounds
-    outside [1, MAX_LENGTHS].
+    outside [1, MAX_LENGTHS] and for drafts that may end early.
 
     >>> from simulator import draft_model
     >>> simulate_lengths(draft_model(p=0.7, gamma=4), rounds=8, rng=1)
     array([0, 4, 0, 2, 4, 0, 2, 0])
     """
     rounds = as_count("rounds", rounds, least=1, most=MAX_LENGTHS)
+    _refuse_stops("simulate_lengths", strategy)
     generator = as_generator(rng)
     lengths = np.zeros(rounds, dtype=np.int64)
     survivors: IntArray | None = None  # [alive] indices of rounds; None while all are alive
@@ -82,7 +105,7 @@ def simulate_counts(strategy: Strategy, *, rounds: int, rng: Rng) -> AcceptanceT
     """The counts of `simulate` drawn directly: accepted[i] ~ Binomial(tested[i], p[i]).
 
     The same distribution as flipping, in O(gamma) time for any number of rounds. Raises ValueError
-    for rounds outside [1, MAX_COUNTED].
+    for rounds outside [1, MAX_COUNTED] and for drafts that may end early.
 
     >>> from simulator import draft_model
     >>> table = simulate_counts(draft_model(p=0.7, gamma=4), rounds=10**9, rng=0)
@@ -90,6 +113,7 @@ def simulate_counts(strategy: Strategy, *, rounds: int, rng: Rng) -> AcceptanceT
     2.773
     """
     rounds = as_count("rounds", rounds, least=1, most=MAX_COUNTED)
+    _refuse_stops("simulate_counts", strategy)
     generator = as_generator(rng)
     accepted: list[int] = []
     alive = rounds
@@ -97,6 +121,14 @@ def simulate_counts(strategy: Strategy, *, rounds: int, rng: Rng) -> AcceptanceT
         alive = int(generator.binomial(alive, p))
         accepted.append(alive)
     return _table(strategy, rounds, accepted)
+
+
+def _refuse_stops(function: str, strategy: Strategy) -> None:
+    if not strategy.draft.is_fixed:
+        raise ValueError(
+            f"{function} takes drafts of fixed length; got {strategy.draft}: "
+            "simulate counts rounds under every stopping rule."
+        )
 
 
 def _table(strategy: Strategy, rounds: int, accepted: list[int]) -> AcceptanceTable:

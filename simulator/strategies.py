@@ -7,20 +7,39 @@ from dataclasses import dataclass
 
 from simulator._checks import as_count
 from simulator.drafts import MAX_GAMMA, Chain
-from simulator.processes import AcceptanceByDepth, AcceptanceProcess, ConstantAcceptance
+from simulator.processes import (
+    AcceptanceByDepth,
+    AcceptanceProcess,
+    ConfidentAcceptance,
+    ConstantAcceptance,
+)
+from simulator.stopping import ConfidenceThreshold, FixedLength, Stop
+
+_PROCESSES = (ConstantAcceptance, AcceptanceByDepth, ConfidentAcceptance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy:
-    """A way of drafting, as data: its name, the shape of its draft, how its tokens are accepted."""
+    """A way of drafting, as data: its name, the shape of its draft, how its tokens are accepted.
+
+    Raises ValueError for a draft that stops by a confidence of which the acceptance knows nothing.
+    """
 
     name: str
     draft: Chain
     acceptance: AcceptanceProcess
 
+    def __post_init__(self) -> None:
+        stops_by_it = isinstance(self.draft.stop, ConfidenceThreshold)
+        if stops_by_it and not isinstance(self.acceptance, ConfidentAcceptance):
+            raise ValueError(
+                "a ConfidenceThreshold needs an acceptance that says what confidence is worth, "
+                f"ConfidentAcceptance; got {self.acceptance!r}."
+            )
+
     @property
     def conditional_acceptance(self) -> tuple[float, ...]:
-        """P(accepted | tested) per depth, shape [gamma]."""
+        """P(accepted | tested) per depth of a draft of gamma tokens, shape [gamma]."""
         return self.acceptance.conditional(self.draft.gamma)
 
 
@@ -29,32 +48,47 @@ def draft_model(
     gamma: int | None = None,
     p: float | None = None,
     by_depth: Sequence[float] | None = None,
+    acceptance: AcceptanceProcess | None = None,
+    stop: Stop | None = None,
 ) -> Strategy:
     """A small model drafts a chain of `gamma` tokens, the target checks them in one pass.
 
-    Give `p`, one acceptance probability for every depth, or `by_depth`, one per depth; with
-    `by_depth` gamma is its length unless a shorter one is given. Acceptance is P(accepted | tested),
-    never accepted / drafted. Raises ValueError for values out of range or both or neither given.
+    Give `p`, one acceptance probability for every depth, or `by_depth`, one per depth, or any
+    process as `acceptance`; with `by_depth` gamma is its length unless a shorter one is given.
+    Acceptance is P(accepted | tested), never accepted / drafted. `stop` may end drafts before gamma;
+    without it every draft has gamma tokens. Raises ValueError for values out of range or more or
+    less than one law given.
 
     >>> draft_model(p=0.7, gamma=4).conditional_acceptance
     (0.7, 0.7, 0.7, 0.7)
     >>> draft_model(by_depth=(0.8, 0.7, 0.6)).draft
     Chain(gamma=3)
+    >>> from simulator import Oracle
+    >>> draft_model(p=0.7, gamma=8, stop=Oracle()).draft
+    Chain(gamma=8, stop=Oracle())
     """
-    if (p is None) == (by_depth is None):
-        got = "neither" if p is None else "both"
-        raise ValueError(f"draft_model needs p or by_depth, one of the two; got {got}.")
-    acceptance: AcceptanceProcess
+    given = [law for law in (p, by_depth, acceptance) if law is not None]
+    if len(given) != 1:
+        got = "neither" if not given else "both" if len(given) == 2 else "all three"
+        raise ValueError(
+            f"draft_model needs p or by_depth (or a process as acceptance), one of them; got {got}."
+        )
     if by_depth is not None:
         acceptance = AcceptanceByDepth(by_depth=_by_depth(by_depth))
         gamma = len(acceptance.by_depth) if gamma is None else gamma
     elif p is not None:
         acceptance = ConstantAcceptance(p=p)
     if gamma is None:
-        raise ValueError("gamma must be given with p: the number of tokens drafted per round.")
+        raise ValueError(
+            "gamma must be given with p or acceptance: the number of tokens drafted per round."
+        )
     gamma = as_count("gamma", gamma, most=MAX_GAMMA)
+    if not isinstance(acceptance, _PROCESSES):
+        names = ", ".join(kind.__name__ for kind in _PROCESSES)
+        raise ValueError(f"acceptance must be one of {names}; got {acceptance!r}.")
     acceptance.conditional(gamma)  # refuses a gamma beyond the known depths
-    return Strategy(name="draft_model", draft=Chain(gamma=gamma), acceptance=acceptance)
+    draft = Chain(gamma=gamma, stop=FixedLength() if stop is None else stop)
+    return Strategy(name="draft_model", draft=draft, acceptance=acceptance)
 
 
 def _by_depth(values: Sequence[float]) -> tuple[float, ...]:

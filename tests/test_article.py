@@ -30,9 +30,13 @@ def test_each_finding_has_a_verdict_and_numbers(judge):
 def test_claims_that_need_later_parts_are_not_guessed():
     waiting = article.not_yet_judged()
 
-    assert {"no quality loss", "latency, not throughput", "Medusa", "EAGLE", "Lookahead"} <= {
-        judgement.claim for judgement in waiting
-    }
+    assert {
+        "same family drafts best",
+        "latency, not throughput",
+        "Medusa",
+        "EAGLE",
+        "Lookahead",
+    } <= {judgement.claim for judgement in waiting}
     assert {judgement.verdict for judgement in waiting} == {"not yet judged"}
 
 
@@ -63,3 +67,21 @@ def test_cost_follows_size_reads_the_published_rows():
 
     assert "143× smaller, a step 50× cheaper" in finding
     assert "14× smaller, a step 9× cheaper" in finding
+
+
+def test_no_quality_loss_is_exact_where_it_holds_and_measured_where_not():
+    judgement = article.no_quality_loss()
+
+    assert judgement.verdict == "holds if"
+    assert "(total variation 0)" in judgement.finding
+    misses = [float(number) for number in re.findall(r"by ([\d.]+\d)", judgement.finding)]
+    assert len(misses) == 4
+    assert min(misses) > 0.05
+
+
+def test_agreeing_is_a_matter_of_chance():
+    finding = article.agree_or_disagree().finding
+
+    assert "0.80 for P" in finding  # .4 + .3 + .1
+    assert "1 for P = Q" in finding
+    assert "chance 0.46 only" in finding  # .36 + .09 + .01

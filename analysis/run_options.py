@@ -1,0 +1,89 @@
+"""The options of the commands that measure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from analysis.options import whole
+
+RunFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="A run folder of `measure`.")]
+RunFolders = Annotated[
+    list[Path], typer.Argument(metavar="FOLDER...", help="Run folders of `measure`.")
+]
+FigureFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Draw the figure into a .png, .svg or .pdf file."),
+]
+ResamplingSeed = Annotated[
+    int,
+    typer.Option(
+        "--seed", parser=whole, metavar="N", help="Of the drawing of prompts behind the intervals."
+    ),
+]
+Target = Annotated[
+    str,
+    typer.Option(help="tiny, smollm2, a folder with a model, a .gguf file, or a hub id."),
+]
+Drafter = Annotated[str, typer.Option(help="draft_model or prompt_lookup.")]
+Draft = Annotated[
+    str | None,
+    typer.Option(help="The draft model, named like the target; tiny-draft for tiny."),
+]
+Gammas = Annotated[str, typer.Option("--gamma", help="Draft lengths to measure, e.g. 1,2,4,6,8.")]
+Prompts = Annotated[
+    str,
+    typer.Option(
+        metavar="FILE",
+        help='Text with one prompt per line, JSONL of {"id": ..., "prompt": ...}, or "bundled".',
+    ),
+]
+Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the run is written.")]
+MaxTokens = Annotated[int, typer.Option(help="Tokens of each answer, at most.")]
+Temperature = Annotated[float, typer.Option(help="0 takes the most likely token.")]
+TopK = Annotated[int, typer.Option(help="Keep the k most likely tokens; 0 keeps all.")]
+TopP = Annotated[float, typer.Option(help="Keep the fewest tokens of this probability.")]
+MinP = Annotated[float, typer.Option(help="Keep tokens of this share of the largest probability.")]
+Order = Annotated[
+    str, typer.Option(help="Whose order of temperature and filters: transformers, vllm, llama.cpp.")
+]
+RuleName = Annotated[
+    str | None,
+    typer.Option(
+        "--rule",
+        help="greedy, speculative_sampling, sample_and_match, one_hot, block_verification, "
+        "typical_acceptance, lenience:FACTOR. Without it the lossless one that is usual here.",
+    ),
+]
+Stop = Annotated[
+    str, typer.Option(help="When a draft ends: fixed, heuristic, confidence:THRESHOLD.")
+]
+Repeats = Annotated[int, typer.Option(help="Times each prompt is run at each draft length.")]
+RunSeed = Annotated[
+    int, typer.Option("--seed", parser=whole, metavar="N", help="Order of requests, and sampling.")
+]
+Device = Annotated[str, typer.Option(help="cpu, cuda or mps.")]
+Dtype = Annotated[str, typer.Option(help="float32, bfloat16, float16 or float64.")]
+Threads = Annotated[
+    int | None, typer.Option(min=1, help="Threads of torch; its own choice if not given. Recorded.")
+]
+AllowLossy = Annotated[
+    bool, typer.Option("--allow-lossy", help="Let a rule run that changes what the target says.")
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue the unfinished run in FOLDER.")]
+
+
+def whole_numbers(option: str, text: str) -> tuple[int, ...]:
+    """Whole numbers separated by commas; ValueError naming the option.
+
+    >>> whole_numbers("--gamma", "1,2,4")
+    (1, 2, 4)
+    """
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(
+            f"{option} must be whole numbers separated by commas; got {text!r}."
+        ) from None

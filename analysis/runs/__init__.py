@@ -1,0 +1,1 @@
+"""What measured runs say: sums by prompt, closure, prediction, report and figures."""

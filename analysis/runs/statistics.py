@@ -1,0 +1,142 @@
+"""Every number of a measured run as a function of how often each prompt counts, for all draws at once."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add
+
+import numpy as np
+
+from analysis.runs.first_passage import expected_rounds, survival_of_constant, survival_of_counts
+from analysis.runs.sums import GammaSums, RunSums
+from simulator._checks import FloatArray
+
+PREDICTED = ("constant", "by_depth", "article")
+"""The ways to predict a draft length, as `analysis.runs.prediction.Prediction` explains them."""
+
+Values = dict[str, FloatArray]
+
+
+def of_weights(run: RunSums, weights: FloatArray) -> Values:
+    """All statistics by name, shape [draws] each, of weights [draws, prompts].
+
+    A statistic of one gamma has it behind its name: "speedup 4". Unknown values are NaN.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):  # x / 0 is unknown, and NaN says so
+        sums = run.weighted(weights)
+        values = _costs(run, sums)
+        for gamma in run.gammas:
+            values |= _measured(run, sums, values, gamma)
+        values |= _predicted(run, sums, values, weights @ run.of_length)
+    return {name: np.where(np.isfinite(value), value, np.nan) for name, value in values.items()}
+
+
+def _costs(run: RunSums, sums: dict[int, GammaSums]) -> Values:
+    """The run's costs in plain steps, pooled over draft lengths as in `StepTimes.of`; and p."""
+    plain, drafting = sums[0], reduce(add, (sums[gamma] for gamma in run.gammas))
+    every, source = plain + drafting, sums[max(run.gammas)]
+    step = plain.decode_s / plain.emitted
+    by_width = every.passes_s / every.passes / step[:, np.newaxis]
+    return {
+        "plain_step_s": step,
+        "cost_ratio": drafting.draft_s / np.maximum(drafting.drafted, 1.0) / step,
+        "overhead": drafting.rest_s / drafting.rounds / step,
+        "p": source.accepted.sum(axis=1) / source.tested.sum(axis=1),
+        **{f"V {width}": by_width[:, i] for i, width in enumerate(run.widths)},
+    }
+
+
+def _measured(run: RunSums, sums: dict[int, GammaSums], costs: Values, gamma: int) -> Values:
+    plain, here = sums[0], sums[gamma]
+    rounds, accepted = here.rounds, here.accepted.sum(axis=1)
+    speedup = costs["plain_step_s"] * here.emitted / here.decode_s
+    by_width = np.stack([costs[f"V {width}"] for width in run.widths], axis=1)
+    passes = np.where(here.passes > 0.0, here.passes * by_width, 0.0).sum(axis=1)
+    cost = here.drafted * costs["cost_ratio"] + passes + rounds * costs["overhead"]
+    closure = here.emitted / cost
+    by_depth = here.accepted / here.tested
+    values = {
+        "speedup": speedup,
+        "whole_request": _whole(plain) / _whole(here),
+        "tokens": 1.0 + accepted / rounds,
+        "emitted": here.emitted / rounds,
+        "fraction": accepted / here.drafted,
+        "discarded": here.discarded / rounds,
+        "round_cost": here.decode_s / rounds / costs["plain_step_s"],
+        "draft_share": here.draft_s / here.decode_s,
+        "verify_share": here.verify_s / here.decode_s,
+        "rest_share": here.rest_s / here.decode_s,
+        "closure": closure,
+        "closure_error": closure / speedup - 1.0,
+    }
+    named = {f"{name} {gamma}": value for name, value in values.items()}
+    depths = run.tables[gamma].depths
+    return named | {f"acceptance {gamma} {depth}": by_depth[:, depth] for depth in range(depths)}
+
+
+def _whole(sums: GammaSums) -> FloatArray:
+    """Time of whole requests per token, the one that prefill emits included."""
+    return np.asarray((sums.prefill_s + sums.decode_s) / (sums.emitted + sums.requests))
+
+
+def _predicted(
+    run: RunSums, sums: dict[int, GammaSums], values: Values, of_length: FloatArray
+) -> Values:
+    """Every draft length from the acceptance at the largest one, by each of the PREDICTED ways."""
+    source, p = sums[max(run.gammas)], values["p"]
+    found: Values = {}
+    for gamma in run.gammas:
+        full = survival_of_constant(p, gamma)
+        offered, cost = _drafts_cut_to(run, source, values, gamma)
+        constant = np.where(offered > 0.0, offered * full, 0.0)
+        if source.tested.shape[1] >= gamma:
+            by_depth = survival_of_counts(source.rounds, source.tested, source.accepted, gamma)
+            by_depth = np.where(offered > 0.0, offered * by_depth, 0.0)
+        else:
+            by_depth = np.full_like(constant, np.nan)
+        for how, survival in zip(PREDICTED, (constant, by_depth, full), strict=True):
+            tokens = 1.0 + survival.sum(axis=1)
+            if how == "article":
+                emitted, speedup = tokens, tokens / (gamma * values["cost_ratio"] + 1.0)
+            else:
+                emitted = _emitted_per_round(run, survival, of_length, sums[0].emitted)
+                speedup = emitted / cost
+            found[f"{how} tokens {gamma}"] = tokens
+            found[f"{how} emitted {gamma}"] = emitted
+            found[f"{how} speedup {gamma}"] = speedup
+            found[f"{how} error {gamma}"] = speedup / values[f"speedup {gamma}"] - 1.0
+    return found
+
+
+def _drafts_cut_to(
+    run: RunSums, source: GammaSums, values: Values, gamma: int
+) -> tuple[FloatArray, FloatArray]:
+    """P(a draft has i tokens or more), shape [draws, gamma], and the cost of a round, [draws].
+
+    The drafts of the source, each cut to `gamma` tokens: mostly that is gamma c + V(gamma + 1) +
+    overhead, but a prompt lookup without a match drafts nothing, and a text's end shortens drafts.
+    A target pass is as wide as its draft and one token more.
+    """
+    shares = source.passes / source.passes.sum(axis=1, keepdims=True)  # [draws, widths]
+    drafted = np.minimum(np.asarray(run.widths) - 1, gamma)  # [widths]
+    costs = np.stack(
+        [values.get(f"V {length + 1}", np.full_like(values["p"], np.nan)) for length in drafted],
+        axis=1,
+    )
+    passes = np.where(shares > 0.0, shares * costs, 0.0 * shares).sum(axis=1)
+    cost = shares @ drafted * values["cost_ratio"] + passes + values["overhead"]
+    return shares @ (drafted[:, np.newaxis] >= np.arange(1, gamma + 1)).astype(float), cost
+
+
+def _emitted_per_round(
+    run: RunSums, survival: FloatArray, of_length: FloatArray, emitted: FloatArray
+) -> FloatArray:
+    """Tokens that arrive per round in texts of the run's lengths, shape [draws].
+
+    Lengths above LONGEST_KEPT stand in `of_length` [draws, lengths] with that length; what `emitted`
+    has beyond it takes rounds at the rate of a long text, where the last round no longer matters.
+    """
+    needed = expected_rounds(survival, run.lengths[-1])[:, list(run.lengths)]
+    beyond = emitted - of_length @ np.asarray(run.lengths, dtype=np.float64)
+    rounds = (of_length * needed).sum(axis=1) + beyond / (1.0 + survival.sum(axis=1))
+    return np.asarray(emitted / rounds)
