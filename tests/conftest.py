@@ -17,3 +17,17 @@ settings.load_profile("house")
 @pytest.fixture
 def rng(request):
     return np.random.default_rng([SUITE_SEED, crc32(request.node.nodeid.encode())])
+
+
+@pytest.fixture(scope="session")
+def small_target_folder(tmp_path_factory):
+    from small_models import save_model  # noqa: PLC0415 — only tests of models load torch
+
+    return save_model(tmp_path_factory.mktemp("models") / "small-target")
+
+
+@pytest.fixture(scope="session")
+def small_draft_folder(tmp_path_factory):
+    from small_models import save_model  # noqa: PLC0415
+
+    return save_model(tmp_path_factory.mktemp("models") / "small-draft", noise=0.05)

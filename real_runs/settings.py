@@ -1,0 +1,151 @@
+"""From the texts of a run's settings to the values that the loop takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from real_runs.runs.header import Settings
+from simulator._checks import as_count
+from simulator.drafts import MAX_GAMMA, Chain
+from simulator.rules import (
+    Picked,
+    Rule,
+    block_verification,
+    greedy,
+    lenience,
+    one_hot,
+    sample_and_match,
+    speculative_sampling,
+    typical_acceptance,
+)
+from simulator.sampling import STEPS, Order, Sampling
+from simulator.stopping import ConfidenceThreshold, FixedLength, Heuristic, Stop
+
+DRAFTERS = ("draft_model", "prompt_lookup")
+_RULES: dict[str, Callable[[], Rule]] = {
+    "greedy": greedy,
+    "speculative_sampling": speculative_sampling,
+    "sample_and_match": sample_and_match,
+    "one_hot": one_hot,
+    "block_verification": block_verification,
+    "typical_acceptance": typical_acceptance,
+}
+_RULE_NAMES = f"{', '.join(_RULES)}, lenience:FACTOR"
+_LENGTHS = "fixed, heuristic, confidence:THRESHOLD"
+
+
+def check_settings(settings: Settings) -> None:
+    """ValueError, one sentence, for settings that no run can have."""
+    if settings.drafter not in DRAFTERS:
+        raise ValueError(f"drafter must be one of {', '.join(DRAFTERS)}; got {settings.drafter!r}.")
+    if not settings.gammas:
+        raise ValueError("gamma must have one draft length at least; got none.")
+    for gamma in settings.gammas:
+        as_count("gamma", gamma, least=1, most=MAX_GAMMA)
+        chain_of(settings, gamma)
+    if len(set(settings.gammas)) < len(settings.gammas):
+        raise ValueError(f"gamma must name each draft length once; got {list(settings.gammas)}.")
+    as_count("max_tokens", settings.max_tokens, least=2)
+    as_count("repeats", settings.repeats, least=1)
+    as_count("seed", settings.seed)
+    as_count("threads", settings.threads, least=1)
+    sampling_of(settings)
+    rule = rule_of(settings)
+    if rule.name == "greedy" and settings.temperature > 0.0:
+        raise ValueError(
+            f"rule greedy must go with temperature 0; got temperature {settings.temperature:g}."
+        )
+    picked = picked_by(settings)
+    if not (settings.allow_lossy or rule.is_lossless(picked)):
+        raise ValueError(
+            f"rule must be lossless for drafts that are {picked}; {settings.rule} is not "
+            "(--allow-lossy measures it all the same)."
+        )
+    if rule.needs_draft_probs and picked == "chosen":
+        raise ValueError(
+            f"rule {settings.rule} must know the draft's probabilities; {settings.drafter} has none."
+        )
+
+
+def default_rule(drafter: str, temperature: float) -> str:
+    """The rule that is lossless and usual: greedy at temperature 0, else by how drafts come about.
+
+    >>> default_rule("draft_model", 0.0), default_rule("prompt_lookup", 1.0)
+    ('greedy', 'sample_and_match')
+    """
+    if temperature == 0.0:
+        return "greedy"
+    return "speculative_sampling" if drafter == "draft_model" else "sample_and_match"
+
+
+def rule_of(settings: Settings) -> Rule:
+    """The verification rule by its name, for lenience with its factor."""
+    name, _, value = settings.rule.partition(":")
+    if name == "lenience" and value:
+        return lenience(_number("rule lenience", value))
+    if settings.rule not in _RULES:
+        raise ValueError(f"rule must be one of {_RULE_NAMES}; got {settings.rule!r}.")
+    return _RULES[settings.rule]()
+
+
+def plain_rule(settings: Settings) -> Rule:
+    """How plain decoding takes its tokens: the most likely one, or one drawn from the target."""
+    return greedy() if settings.temperature == 0.0 else speculative_sampling()
+
+
+def sampling_of(settings: Settings) -> Sampling:
+    """Temperature and filters."""
+    order: Order = "transformers"
+    for known in STEPS:
+        if settings.order == known:
+            order = known  # type: ignore[assignment]
+            break
+    else:
+        raise ValueError(f"order must be one of {', '.join(STEPS)}; got {settings.order!r}.")
+    return Sampling(
+        temperature=settings.temperature,
+        top_k=settings.top_k,
+        top_p=settings.top_p,
+        min_p=settings.min_p,
+        order=order,
+    )
+
+
+def chain_of(settings: Settings, gamma: int) -> Chain:
+    """The chain of one draft length."""
+    return Chain(gamma=gamma, stop=_stop(settings.stop))
+
+
+def picked_by(settings: Settings) -> Picked:
+    """How the drafter's tokens come about.
+
+    At temperature 0 a draft model's likeliest token needs no distribution, unless the rule asks.
+    """
+    if settings.drafter != "draft_model":
+        return "chosen"
+    if settings.temperature == 0.0 and not rule_of(settings).needs_draft_probs:
+        return "chosen"
+    return "drawn"
+
+
+def is_greedy(settings: Settings) -> bool:
+    """Whether every text must be that of plain decoding."""
+    return settings.temperature == 0.0 and rule_of(settings).is_lossless(picked_by(settings))
+
+
+def _stop(text: str) -> Stop:
+    name, _, value = text.partition(":")
+    if name == "confidence" and value:
+        return ConfidenceThreshold(threshold=_number("stop confidence", value))
+    if text == "heuristic":
+        return Heuristic()
+    if text == "fixed":
+        return FixedLength()
+    raise ValueError(f"stop must be one of {_LENGTHS}; got {text!r}.")
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{name} must have a number behind the colon; got {text!r}.") from None
