@@ -14,7 +14,7 @@ import simulator as sim
 from app_pages.results import closed_form, gamma_table, monte_carlo, simulated
 from app_pages.state import MAX_GAMMA, Settings
 
-_DRAWING = threading.RLock()  # matplotlib is not made for several sessions at a time
+DRAWING = threading.RLock()  # matplotlib is not made for several sessions at a time
 
 
 def button(label: str, data: Callable[[], bytes], *, file_name: str, words: str) -> None:
@@ -78,7 +78,7 @@ def histogram_png(settings: Settings, rounds: int, seed: int) -> bytes:
 
     strategy = sim.draft_model(p=settings.p, gamma=settings.gamma)
     table = simulated(settings.p, settings.gamma, rounds, seed)
-    with _DRAWING:
+    with DRAWING:
         return figures.png(figures.tokens_histogram(table, strategy))
 
 
@@ -86,7 +86,7 @@ def speedup_png(settings: Settings) -> bytes:
     """The speedup over draft lengths, for print."""
     from analysis import figures  # noqa: PLC0415 — matplotlib costs a second at import
 
-    with _DRAWING:
+    with DRAWING:
         return figures.png(
             figures.speedup_over_gamma(
                 settings.p,

@@ -7,6 +7,8 @@ from pathlib import Path
 import streamlit as st
 
 from app_pages import explore, one_round, read_a_log, state
+from app_pages.measured_runs import page as real_runs_page
+from app_pages.one_token import page as one_token
 from app_pages.plain_text import plain
 
 
@@ -46,7 +48,11 @@ def _pages() -> list[st.Page]:
     return [
         first,
         st.Page(one_round.page, title="One round", icon=":material/school:", url_path="one_round"),
+        st.Page(one_token.page, title="One token", icon=":material/casino:", url_path="one_token"),
         st.Page(log_page, title="Read a log", icon=":material/description:", url_path="read_a_log"),
+        st.Page(
+            real_runs_page.page, title="Real runs", icon=":material/timer:", url_path="real_runs"
+        ),
     ]
 
 

@@ -211,7 +211,7 @@ def recall(page: str) -> None:
     remembered = st.session_state.get("remembered", {})
     changed = st.session_state.get("page", page) != page
     st.session_state["page"] = page
-    if _went_back() and remembered and not any(key in st.query_params for key in remembered):
+    if went_back() and remembered and not any(key in st.query_params for key in remembered):
         st.session_state["recall"] = remembered
         st.rerun()
     again = st.session_state.pop("recall", None)
@@ -220,7 +220,8 @@ def recall(page: str) -> None:
         put(**{key: value for key, value in values.items() if key not in st.query_params})
 
 
-def _went_back() -> bool:
+def went_back() -> bool:
+    """Whether the browser's Back or Forward led here."""
     return bool(getattr(get_script_run_ctx(), "is_history_navigation", False))
 
 

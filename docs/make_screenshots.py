@@ -22,6 +22,7 @@ SHOTS = (  # file, path, scheme, width, height
     ("app.png", "", "light", 1200, 1240),
     ("app-dark.png", "", "dark", 1200, 1240),
     ("one-round.png", "one_round?seed=27&step=18", "light", 1200, 1215),
+    ("one-token.png", "one_token?draw=8", "light", 1200, 1500),
     ("read-a-log.png", "read_a_log", "light", 1200, 1275),
 )
 

@@ -1,0 +1,189 @@
+"""One measured run: the verdict, charts, tables, where it comes from, and what can be taken along."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from analysis import charts
+from analysis.output import to_csv, to_json
+from analysis.runs import charts as run_charts
+from analysis.runs.prediction import RunSummary
+from analysis.runs.report import NamedRun, run_report
+from analysis.runs.rows import TABLES, RunTable
+from analysis.runs.verdict import advice, findings, headline, outcome, times
+from app_pages import downloads
+from app_pages.plain_text import plain
+
+_TITLES = {
+    "by_gamma": "By draft length",
+    "predictions": "Predicted",
+    "costs": "Costs",
+    "acceptance": "Acceptance",
+}
+
+
+def show(run: NamedRun) -> None:
+    """Draw a run."""
+    summary = run.summary
+    draw, icon = {
+        "Pays": (st.success, ":material/trending_up:"),
+        "Costs": (st.error, ":material/trending_down:"),
+        "Undecided": (st.info, ":material/trending_flat:"),
+    }[outcome(summary)]
+    draw(f"**{plain(headline(summary))}** {plain(advice(summary))}", icon=icon)
+    _metrics(summary)
+    left, right = st.columns(2, gap="large")
+    with left:
+        _chart(run_charts.measured_against_predicted(summary).to_dict(), "run_speedup")
+        st.caption(
+            "Bars are 95 % over prompts. Green crosses put the run's own counts and costs into the formula. "
+            "The lines know the acceptance at the largest γ only; at that γ they foresee nothing."
+        )
+        _findings(summary)
+    with right:
+        _chart(run_charts.time_of_a_round(summary).to_dict(), "run_round")
+        _acceptance(summary)
+    _tables(summary)
+    _take_along(run)
+    _facts(run)
+
+
+def _metrics(summary: RunSummary) -> None:
+    best = summary.at(summary.best)
+    closure = next(entry for entry in summary.closures if entry.gamma == summary.best)
+    article = next((p.article for p in summary.predictions if p.gamma == summary.best), None)
+    entries = (
+        (
+            f"Measured at γ = {best.gamma}",
+            f"{best.speedup.value:.2f}×",
+            times(best.speedup).partition(" ")[2] or "one prompt",
+            "Plain decoding time per token / the same with the draft, over the same prompts.",
+        ),
+        (
+            "Formula, own costs",
+            f"{closure.speedup.value:.2f}×",
+            f"{closure.error.value:+.1%}",
+            "Closure: the run's own acceptance and costs in the formula, and its distance to the clock.",
+        ),
+        (
+            "Article's formula",
+            "unknown" if article is None else f"{article.speedup.value:.2f}×",
+            "" if article is None else f"{article.error.value:+.1%}",
+            "The same p and c, a free checking pass (V = 1), no overhead.",
+        ),
+        (
+            f"V({best.gamma + 1})",
+            f"{best.verify_cost.value:.2f}",
+            "plain steps",
+            f"The target's pass over {best.gamma + 1} tokens / a plain step. The article takes it as 1.",
+        ),
+        (
+            "Outside of the models",
+            f"{best.rest_share.value:.1%}",
+            "of decoding time",
+            "Judging, sampling, bookkeeping: time in neither model.",
+        ),
+    )
+    with st.container(horizontal=True):
+        for label, value, below, words in entries:
+            st.metric(
+                label,
+                value,
+                below or None,
+                delta_color="off",
+                delta_arrow="off",
+                help=words,
+                border=True,
+            )
+
+
+def _acceptance(summary: RunSummary) -> None:
+    gammas = [entry.gamma for entry in summary.measured]
+    gamma = (
+        st.select_slider(
+            "Acceptance by depth at draft length",
+            gammas,
+            gammas[-1],
+            key="run_gamma",
+        )
+        if len(gammas) > 1
+        else gammas[0]
+    )
+    here = summary.at(gamma if gamma in gammas else gammas[-1])
+    if not any(here.table.tested):
+        st.caption("Nothing was drafted at this length: no curve to draw.")
+        return
+    pooled = sum(here.table.accepted) / sum(here.table.tested)
+    _chart(charts.acceptance_by_depth(here.acceptance, pooled=pooled).to_dict(), "run_acceptance")
+
+
+def _findings(summary: RunSummary) -> None:
+    st.markdown("\n".join(f"- {plain(sentence)}" for sentence in findings(summary)))
+
+
+def _tables(summary: RunSummary) -> None:
+    shown = [table for table in TABLES if table.rows(summary)]
+    for tab, table in zip(st.tabs([_TITLES[table.name] for table in shown]), shown, strict=True):
+        with tab:
+            st.dataframe(
+                _frame(table, summary),
+                hide_index=True,
+                key=f"run_{table.name}",
+                height="content" if table.name != "acceptance" else 420,
+            )
+
+
+def _frame(table: RunTable, summary: RunSummary) -> pd.DataFrame:
+    frame = pd.DataFrame(table.rows(summary), columns=list(table.columns))
+    numbers = frame.select_dtypes("float").columns
+    frame[numbers] = frame[numbers].round(4)
+    return frame.rename(columns=lambda name: name.replace("_", " "))
+
+
+def _take_along(run: NamedRun) -> None:
+    with st.container(horizontal=True, gap="small"):
+        downloads.button(
+            "CSV",
+            lambda: csv_of(run),
+            file_name="specdec_run.csv",
+            words="A row per draft length with every speedup.",
+        )
+        downloads.button(
+            "JSON",
+            lambda: json_of(run),
+            file_name="specdec_run.json",
+            words="All tables, sentences and facts.",
+        )
+        downloads.button(
+            "PNG", lambda: png_of(run), file_name="specdec_run.png", words="The figure, for print."
+        )
+
+
+def csv_of(run: NamedRun) -> bytes:
+    """What `specdec report --format csv` prints."""
+    return to_csv(run_report((run,))).encode()
+
+
+def json_of(run: NamedRun) -> bytes:
+    """What `specdec report --format json` prints."""
+    return to_json(run_report((run,))).encode()
+
+
+def png_of(run: NamedRun) -> bytes:
+    """The figure of `specdec report --figure`."""
+    from analysis import figures  # noqa: PLC0415 — matplotlib costs a second at import
+    from analysis.runs import figures as run_figures  # noqa: PLC0415 — matplotlib costs a second at import
+
+    with downloads.DRAWING:
+        return figures.png(run_figures.measured_against_predicted((run,)))
+
+
+def _facts(run: NamedRun) -> None:
+    with st.expander("Where these numbers come from", icon=":material/fact_check:"):
+        st.markdown("\n".join(f"- **{plain(what)}**: {plain(value)}" for what, value in run.facts))
+        st.caption("Another machine has other costs: measure there before you decide for it.")
+
+
+def _chart(specification: dict[str, object], key: str) -> None:
+    st.vega_lite_chart(specification, width="stretch", key=key)

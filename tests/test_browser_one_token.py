@@ -1,0 +1,140 @@
+"""The page of one token in a real Chromium: keys, links, the table to type into, both schemes."""
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from test_browser import (
+    address,  # noqa: F401 — fixtures are taken over by name
+    chromium,  # noqa: F401
+    no_sideways_scroll,
+    see,
+    shows,
+    slider,
+    visit,  # noqa: F401
+    wait_for_url,
+)
+
+from app_pages.one_token import results as token_results
+from app_pages.one_token.choice import RULE_NAMES, Choice
+from app_pages.one_token.story import share
+
+pytestmark = pytest.mark.browser
+
+
+def p_of(**choice):
+    return share(token_results.laws.__wrapped__(Choice(**choice)).acceptance)
+
+
+def metric(page, label):
+    card = page.get_by_test_id("stMetric").filter(has_text=label)
+    return card.get_by_test_id("stMetricValue")
+
+
+def sees_p(page, **choice):
+    from playwright.sync_api import expect  # noqa: PLC0415
+
+    expect(metric(page, "p under this rule")).to_have_text(p_of(**choice), timeout=20_000)
+
+
+def choose(page, label, option):
+    page.get_by_role("combobox", name=label).click()
+    page.get_by_role("option", name=option, exact=True).click()
+
+
+def edit(page, row, column, text):
+    """Type into a cell as a reader does. Cells are painted, so they are found by place."""
+    table = page.get_by_test_id("stDataFrame").first
+    table.scroll_into_view_if_needed()
+    box = table.bounding_box()
+    width, height = box["width"] / 3, box["height"] / 11
+    page.mouse.dblclick(box["x"] + width * (column + 0.5), box["y"] + height * (row + 1.5))
+    editor = page.locator(".gdg-input")
+    editor.fill(text)
+    page.keyboard.press("Enter")
+    editor.wait_for(state="hidden")
+
+
+def test_ten_fast_presses_on_the_temperature_all_arrive(visit):  # noqa: F811
+    page = visit("one_token")
+    sees_p(page)
+    slider(page, "Temperature").focus()
+    for _ in range(10):
+        page.keyboard.press("ArrowRight")
+    wait_for_url(page, r"t=1\.5$")
+    page.wait_for_timeout(1_500)  # a stale answer would come now
+    shows(slider(page, "Temperature"), "1.5")
+    sees_p(page, temperature=1.5)
+
+
+def test_the_rule_is_chosen_by_keyboard(visit):  # noqa: F811
+    page = visit("one_token?pair=disagree")
+    see(page, "Lossless for drawn drafts")
+    page.get_by_text("chosen: its most likely word").click()
+    see(page, "Lossy here.")
+    page.keyboard.press("ArrowUp")
+    see(page, "Lossless for drawn drafts")
+    choose(page, "Rule", RULE_NAMES["typical_acceptance"])
+    see(page, "Lossy here.")
+    sees_p(page, pair="disagree", rule="typical_acceptance")
+    wait_for_url(page, r"rule=typical_acceptance")
+
+
+def test_drawing_on_and_the_link_to_it(visit):  # noqa: F811
+    page = visit("one_token?rule=sample_and_match")
+    see(page, "Decision 1 of 20,000")
+    for number in (2, 3, 4):
+        page.get_by_role("button", name="Next draw").click()
+        see(page, f"Decision {number} of 20,000")
+    page.get_by_role("button", name="Share").click()
+    link = page.get_by_test_id("stCode").filter(has_text="http://").inner_text().strip()
+    said = [parse_qs(urlsplit(text).query) for text in (link, page.url)]
+    assert said[0] == said[1] == {"rule": ["sample_and_match"], "draw": ["4"]}
+    assert urlsplit(link).path == urlsplit(page.url).path
+    again = visit(link.split("/", 3)[3])
+    see(again, "Decision 4 of 20,000")
+    shows(again.get_by_label("Decision", exact=True), "4")
+    sees_p(again, rule="sample_and_match")
+
+
+def test_weights_typed_into_the_table(visit):  # noqa: F811
+    page = visit("one_token?pair=own")
+    sees_p(page)
+    weights = list(Choice().draft)
+    edit(page, 0, 2, "90")
+    weights[0] = 90.0
+    sees_p(page, pair="own", draft=tuple(weights))
+    wait_for_url(page, r"draft=90%2C24")
+    edit(page, 1, 2, "-5")
+    see(page, "got -5 for “sofa”. The last usable weights are shown.")
+    sees_p(page, pair="own", draft=tuple(weights))
+    edit(page, 1, 2, "0")
+    weights[1] = 0.0
+    sees_p(page, pair="own", draft=tuple(weights))
+    again = visit(page.url.split("/", 3)[3])
+    sees_p(again, pair="own", draft=tuple(weights))
+
+
+def test_settings_are_kept_on_other_pages_and_by_the_browser_s_back(visit):  # noqa: F811
+    page = visit("one_token?pair=sharp&rule=one_hot&t=0.8")
+    sees_p(page, pair="sharp", rule="one_hot", temperature=0.8)
+    page.get_by_role("link", name="Explore").first.click()
+    see(page, "Does speculative decoding pay?")
+    page.get_by_role("link", name="One token").first.click()
+    sees_p(page, pair="sharp", rule="one_hot", temperature=0.8)
+    wait_for_url(page, r"rule=one_hot")
+    choose(page, "Two opinions", "Identical")
+    sees_p(page, pair="same", rule="one_hot", temperature=0.8)
+    page.go_back()
+    page.wait_for_timeout(1_500)
+    assert page.get_by_test_id("stException").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1200])
+@pytest.mark.parametrize("query", ["", "?pair=own&rule=typical_acceptance&picked=chosen"])
+def test_it_fits_in_both_schemes(visit, scheme, width, query):  # noqa: F811
+    page = visit(f"one_token{query}", viewport={"width": width, "height": 844}, color_scheme=scheme)
+    page.locator("canvas, svg.marks").first.wait_for()
+    see(page, "All 20,000 decisions")
+    page.wait_for_timeout(500)
+    assert no_sideways_scroll(page)

@@ -1,0 +1,48 @@
+"""The page of measured runs in a real Chromium: two files go up, numbers and files come down."""
+
+from pathlib import Path
+
+import pytest
+from measured_runs import measured_run
+from run_files import write_run
+from test_browser import (
+    address,  # noqa: F401 — fixtures are taken over by name
+    chromium,  # noqa: F401
+    no_sideways_scroll,
+    see,
+    visit,  # noqa: F401
+)
+
+pytestmark = pytest.mark.browser
+SURE = {"acceptance": (1.0,), "length": 90, "gammas": (2, 4, 8)}
+
+
+def give(page, folder):
+    files = [folder / "run.json", folder / "requests.jsonl"]
+    page.locator("input[type=file]").set_input_files(files)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1200])
+def test_a_run_goes_up_and_fits_in_both_schemes(visit, tmp_path, scheme, width):  # noqa: F811
+    page = visit("real_runs", viewport={"width": width, "height": 900}, color_scheme=scheme)
+    give(page, write_run(tmp_path / "run", measured_run(**SURE)))
+    see(page, "Pays: best measured γ = 8, 3.51×")
+    page.locator("canvas, svg.marks").nth(2).wait_for()  # three charts
+    assert no_sideways_scroll(page)
+    for name, start in (("CSV", b"run,gamma,"), ("JSON", b"{"), ("PNG", b"\x89PNG")):
+        with page.expect_download() as download:
+            page.get_by_test_id("stDownloadButton").filter(has_text=name).click()
+        assert Path(download.value.path()).read_bytes().startswith(start)
+
+
+def test_a_broken_upload_gets_a_sentence_and_a_good_one_follows(visit, tmp_path):  # noqa: F811
+    page = visit("real_runs")
+    folder = write_run(tmp_path / "run", measured_run(**SURE))
+    page.locator("input[type=file]").set_input_files([folder / "run.json"])
+    see(page, "requests.jsonl is missing")
+    page.locator("input[type=file]").set_input_files([folder / "requests.jsonl"])
+    see(page, "Pays: best measured γ = 8, 3.51×")
+    page.get_by_role("tab", name="Predicted").click()
+    page.get_by_role("link", name="Explore").first.click()
+    see(page, "Does speculative decoding pay?")
