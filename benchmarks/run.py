@@ -16,14 +16,13 @@ import shutil
 import statistics
 import subprocess
 import sys
-import time
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from rows import MEGABYTE, Row, interleaved
 
 from simulator import Strategy, draft_model, simulate, simulate_counts, simulate_lengths
 
@@ -33,21 +32,6 @@ BLOCK = re.compile(r"(<!-- benchmarks:start -->\n).*?(<!-- benchmarks:end -->)",
 IntArray: TypeAlias = npt.NDArray[np.int64]
 STRATEGY = draft_model(p=0.7, gamma=4)
 REPEATS = 25
-MEGABYTE = 1024**2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One line of the table; `ok` is None where nothing could be measured."""
-
-    what: str
-    measured: str
-    required: str
-    ok: bool | None
-
-    def __str__(self) -> str:
-        verdict = {True: "yes", False: "NO", None: "–"}[self.ok]
-        return f"| {self.what} | {self.measured} | {self.required} | {verdict} |"
 
 
 def matrix(strategy: Strategy, *, rounds: int, rng: np.random.Generator) -> IntArray:
@@ -60,18 +44,6 @@ def matrix_total(strategy: Strategy, *, rounds: int, rng: np.random.Generator) -
     """The same with nothing but one grand total: the cheapest form of it."""
     verdicts = rng.random((rounds, strategy.draft.gamma)) < strategy.conditional_acceptance
     return int(np.cumprod(verdicts, axis=1).sum())
-
-
-def interleaved(versions: dict, repeats: int) -> dict[str, float]:
-    """Median seconds of each version, after a warm-up; the versions take turns."""
-    seconds = {name: [] for name in versions}
-    for repeat in range(repeats + 2):
-        for name, version in versions.items():
-            start = time.perf_counter()
-            version()
-            if repeat >= 2:
-                seconds[name].append(time.perf_counter() - start)
-    return {name: statistics.median(values) for name, values in seconds.items()}
 
 
 def flipping(rounds: int = 200_000, repeats: int = REPEATS) -> list[Row]:
@@ -181,6 +153,32 @@ def slider() -> Row:
     )
 
 
+def token_level() -> list[Row]:
+    """Verification on probabilities and on logits."""
+    import verification_speed  # noqa: PLC0415 — its own child imports it too
+
+    rows = [verification_speed.from_probabilities(), verification_speed.memory()]
+    return rows + verification_speed.from_logits()
+
+
+def models() -> list[Row]:
+    """Our loop on actual models, and what the kept runs show."""
+    import model_speed  # noqa: PLC0415 — needs the real extra
+
+    rows = [model_speed.plain_loop(name) for name in model_speed.SETTINGS]
+    for name in model_speed.SETTINGS:
+        rows += model_speed.run_rows(name)
+    return rows
+
+
+def measure_models() -> None:
+    """Measure the kept runs afresh."""
+    import model_speed  # noqa: PLC0415 — needs the real extra
+
+    for name in model_speed.SETTINGS:
+        model_speed.measure_again(name)
+
+
 def report(rows: list[Row]) -> str:
     today = datetime.now(tz=UTC).date().isoformat()
     machine = f"{os.cpu_count()}-core {platform.machine()} {platform.system()}"
@@ -216,7 +214,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Measure what the README says of speed.")
     parser.add_argument("--write", action="store_true", help="update docs and README")
     parser.add_argument("--app", action="store_true", help="also time the app in a browser")
+    parser.add_argument("--models", action="store_true", help="also actual models (real extra)")
+    parser.add_argument("--measure", action="store_true", help="measure the kept runs afresh first")
     arguments = parser.parse_args()
+    if arguments.measure:
+        measure_models()
     rows = [
         *flipping(),
         counting(),
@@ -226,6 +228,9 @@ def main() -> int:
     ]
     if arguments.app:
         rows.append(slider())
+    rows += token_level()
+    if arguments.models:
+        rows += models()
     table = report(rows)
     print(table)
     if arguments.write:
