@@ -105,9 +105,8 @@ class LogitRows:
 
     def most_likely(self, index: IntArray) -> IntArray:
         """The most likely token of each indexed row, [k]."""
-        rows, where = np.unique(index, return_inverse=True)
-        best = [self._checked(some).argmax(axis=1) for some in chunks(rows, self.vocabulary)]
-        return np.concatenate(best)[where] if best else index
+        best = [self._checked(some).argmax(axis=1) for some in chunks(index, self.vocabulary)]
+        return np.concatenate(best) if best else index
 
     def _normalise(self, index: IntArray, largest: FloatArray) -> FloatArray:
         """Fill in what is missing of the rows' largest logits and sums of exp."""

@@ -1,6 +1,6 @@
 """A causal language model behind the loop's interface: a cache that forgets exactly.
 
-transformers does the arithmetic and keeps the cache; here are the bookkeeping that the loop needs
+transformers does the arithmetic; here are the bookkeeping that the loop needs
 and the refusals of what it cannot do. Besides the model's own pass a step costs two array
 conversions and a slice.
 """
@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import DynamicCache
-from transformers.cache_utils import DynamicLayer
 
 from real_runs.models import devices
+from real_runs.models.cache import GrowingLayer, growing_cache
 from real_runs.models.identity import ModelIdentity, library_versions
 from real_runs.models.sources import Source
 from real_runs.models.text import TextTokenizer
@@ -50,6 +49,7 @@ class CausalTarget:
         self.length = 0
         self.hidden: torch.Tensor | None = None
         self._config = model.config.get_text_config(decoder=True)
+        self._vocabulary = int(self._config.vocab_size)
         self._cache = self._new_cache()
         limit = getattr(self._config, "max_position_embeddings", None)
         self._context = None if limit is None else int(limit)
@@ -60,7 +60,7 @@ class CausalTarget:
     @property
     def vocabulary(self) -> int:
         """Number of logits; at least as many as the tokenizer has tokens."""
-        return int(self._config.vocab_size)
+        return self._vocabulary
 
     @property
     def context(self) -> int | None:
@@ -139,7 +139,7 @@ class CausalTarget:
         """One pass; logits of the last `keep` tokens (0: of all)."""
         ids = np.ascontiguousarray(tokens, dtype=np.int64)
         end = self.length + len(ids)
-        if ids.ndim != 1 or not len(ids) or ids.min() < 0 or ids.max() >= self.vocabulary:
+        if ids.ndim != 1 or not len(ids) or not _all_below(ids, self.vocabulary):
             raise ValueError(
                 f"tokens must be one row of at least one id in [0, {self.vocabulary}); got "
                 f"{ids.tolist() if ids.size < 8 else f'{ids.size} of shape {list(ids.shape)}'}."
@@ -165,8 +165,8 @@ class CausalTarget:
 
     def _new_cache(self) -> Any:
         """An empty cache; only plain layers, which keep every token, can forget any of them."""
-        cache = DynamicCache(config=self._config)
-        kinds = {type(layer) for layer in cache.layers} - {DynamicLayer}
+        cache = growing_cache(self._config)
+        kinds = {type(layer) for layer in cache.layers} - {GrowingLayer}
         name = type(self.model).__name__
         if kinds:
             raise ValueError(
@@ -180,3 +180,9 @@ class CausalTarget:
         if lacking:
             raise ValueError(f"{name} must take {', '.join(lacking)} in its forward; it does not.")
         return cache
+
+
+def _all_below(ids: IntArray, limit: int) -> bool:
+    """Whether all ids lie in [0, limit); as plain numbers where they are few, which is faster."""
+    values = ids.tolist() if len(ids) <= 16 else (int(ids.min()), int(ids.max()))
+    return min(values) >= 0 and max(values) < limit
