@@ -152,9 +152,11 @@ def report_command(
     from analysis.runs.report import NamedRun, figure_kind, run_report  # noqa: PLC0415
     from real_runs.runs.facts import facts_of  # noqa: PLC0415
     from real_runs.runs.reading import read_run  # noqa: PLC0415
+    from simulator._checks import as_count  # noqa: PLC0415
 
     if figure is not None:
         figure_kind(figure)  # before the work, not after it
+    as_count("seed", seed)
     runs: list[NamedRun] = []
     for folder in folders:
         with run_errors():

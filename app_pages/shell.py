@@ -66,6 +66,7 @@ def _links(pages: list[st.Page]) -> None:
 def _new_link_problems() -> tuple[tuple[state.Field, str], ...]:
     """What is wrong with the address, said once per visit."""
     if "link_read" in st.session_state:
+        st.session_state["mended"] = "mending" in st.session_state
         problems: tuple[tuple[state.Field, str], ...] = st.session_state.pop("mending", ())
         state.put(**{field.key: field.default for field, _ in problems if _unusable(field)})
         return problems

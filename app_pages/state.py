@@ -42,17 +42,18 @@ class Field:
 
     def problem(self, value: object) -> str | None:
         """The sentence for a value that cannot be used; None if it can."""
+        said = f"got {value!s:.60}." if str(value).strip() else "got nothing."
         try:
             number = float(str(value).replace(",", ""))
         except ValueError:
             number = math.nan
         if self.choices and number not in self.choices:
             steps = ", ".join(f"{choice:,}" for choice in self.choices)
-            return f"{self.name} must be one of {steps}; got {value}."
+            return f"{self.name} must be one of {steps}; {said}"
         if self.low <= number <= self.high and not (self.whole and number != int(number)):
             return None
         kind = "a whole number" if self.whole else "a number"
-        return f"{self.name} must be {kind} in [{self.low:g}, {self.high:.12g}]; got {value}."
+        return f"{self.name} must be {kind} in [{self.low:g}, {self.high:.12g}]; {said}"
 
 
 P = Field(
@@ -218,6 +219,11 @@ def recall(page: str) -> None:
     if changed or again:
         values = again or remembered
         put(**{key: value for key, value in values.items() if key not in st.query_params})
+
+
+def mended() -> bool:
+    """Whether this run repeats the one before, which mended the address: what that said is gone."""
+    return bool(st.session_state.get("mended"))
 
 
 def went_back() -> bool:

@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-MOST_BYTES = 350_000
+MOST_BYTES = 300_000
 TOP = 100  # the empty strip above the title
 SHOTS = (  # file, path, scheme, width, height
     ("app.png", "", "light", 1200, 1240),
     ("app-dark.png", "", "dark", 1200, 1240),
     ("one-round.png", "one_round?seed=27&step=18", "light", 1200, 1215),
-    ("one-token.png", "one_token?draw=8", "light", 1200, 1500),
+    ("one-token.png", "one_token?draw=8", "light", 1200, 1275),
     ("read-a-log.png", "read_a_log", "light", 1200, 1275),
+    ("real-runs.png", "real_runs", "light", 1200, 1590),
 )
 
 
@@ -50,6 +51,11 @@ def _shoot(browser: Browser, url: str, file: Path, scheme: str, size: tuple[int,
     if "read_a_log" in url:
         page.get_by_role("button", name="Show me an example").click()
         page.get_by_text("How the lines were read").wait_for()
+    if "real_runs" in url:
+        page.get_by_role("combobox").first.click()
+        page.get_by_role("option", name="tiny").click()
+        page.get_by_text("tiny-draft").first.wait_for()
+        page.evaluate("document.activeElement.blur()")
     page.locator("canvas, svg.marks").first.wait_for()
     page.mouse.move(5, 500)
     page.wait_for_timeout(2500)  # fonts and charts settle

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from real_runs.host import accelerator_name, environment
 from real_runs.measure import Bench, measure
 from real_runs.prompts import read_prompts
+from real_runs.runs.folder import check_place
 from real_runs.runs.header import Settings
 from real_runs.runs.measurement import Run
-from real_runs.settings import check_settings, picked_by
+from real_runs.settings import check_settings, check_size, picked_by
 from real_runs.target import load_target
 from real_runs.timing import Stopwatch, TimedDraftModel
 from simulator.models import Drafter
@@ -43,8 +44,12 @@ def measure_models(
         settings = replace(settings, draft=default_draft(settings.target))
     if settings.drafter == "prompt_lookup" and settings.draft is not None:
         raise ValueError(f"draft must not be given with prompt_lookup; got {settings.draft}.")
+    if threads is not None:
+        settings = replace(settings, threads=threads)
     check_settings(settings)
+    check_place(Path(folder))
     texts = read_prompts(prompts, target=settings.target)
+    check_size(settings, len(texts.prompts))
     target = load_target(settings.target, device=settings.device, dtype=settings.dtype)
     draft = None
     if settings.draft is not None:
@@ -100,7 +105,7 @@ def default_draft(target: str) -> str:
     """
     if target not in DEFAULT_DRAFTS:
         raise ValueError(
-            f"draft must be given for target {target}: a small model of its tokenizer."
+            f"draft must be given for target {target!r}: a small model of its tokenizer."
         )
     return DEFAULT_DRAFTS[target]
 

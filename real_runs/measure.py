@@ -16,7 +16,15 @@ from real_runs.runs.header import SCHEMA_VERSION, Environment, Header, Settings,
 from real_runs.runs.measurement import RequestRecord, Run, StepRecord, hash_tokens
 from real_runs.runs.near_ties import Pairs
 from real_runs.runs.reading import read_run, read_steps
-from real_runs.settings import chain_of, check_settings, is_greedy, plain_rule, rule_of, sampling_of
+from real_runs.settings import (
+    chain_of,
+    check_settings,
+    check_size,
+    is_greedy,
+    plain_rule,
+    rule_of,
+    sampling_of,
+)
 from real_runs.timing import Stopwatch, TimedDrafter, TimedTarget
 from simulator._checks import IntArray
 from simulator.decoding import decode
@@ -105,6 +113,7 @@ def encode_all(bench: Bench, settings: Settings, prompts: PromptSet) -> dict[str
     end is no measurement of its length.
     """
     check_settings(settings)
+    check_size(settings, len(prompts.prompts))
     ahead = settings.max_tokens + max(settings.gammas)
     encoded = {}
     for prompt in prompts.prompts:

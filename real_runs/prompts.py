@@ -109,6 +109,9 @@ def _json_line(path: Path, number: int, line: str) -> Prompt:
         raise RunFolderError(path, line=number, problem=problem)
     if not (prompt.id and prompt.prompt):
         raise RunFolderError(path, line=number, problem="id and prompt must not be empty.")
+    if not prompt.id.isprintable():
+        problem = f"id must hold printable characters only; got {prompt.id!r}."
+        raise RunFolderError(path, line=number, problem=problem)
     return prompt
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from real_runs.runs.header import Settings
 from simulator._checks import as_count
-from simulator.drafts import MAX_GAMMA, Chain
+from simulator.drafts import Chain
 from simulator.rules import (
     Picked,
     Rule,
@@ -32,6 +32,10 @@ _RULES: dict[str, Callable[[], Rule]] = {
 }
 _RULE_NAMES = f"{', '.join(_RULES)}, lenience:FACTOR"
 _LENGTHS = "fixed, heuristic, confidence:THRESHOLD"
+LONGEST_GAMMA, MOST_GAMMAS, MOST_REQUESTS = 64, 16, 10_000
+"""What a report takes: a run that nobody could read is not begun."""
+_LARGEST_SEED = 10**18
+_MOST_TOKENS, _MOST_THREADS = 1_000_000, 4096
 
 
 def check_settings(settings: Settings) -> None:
@@ -41,14 +45,18 @@ def check_settings(settings: Settings) -> None:
     if not settings.gammas:
         raise ValueError("gamma must have one draft length at least; got none.")
     for gamma in settings.gammas:
-        as_count("gamma", gamma, least=1, most=MAX_GAMMA)
+        as_count("gamma", gamma, least=1, most=LONGEST_GAMMA)
         chain_of(settings, gamma)
     if len(set(settings.gammas)) < len(settings.gammas):
         raise ValueError(f"gamma must name each draft length once; got {list(settings.gammas)}.")
-    as_count("max_tokens", settings.max_tokens, least=2)
-    as_count("repeats", settings.repeats, least=1)
-    as_count("seed", settings.seed)
-    as_count("threads", settings.threads, least=1)
+    if len(settings.gammas) > MOST_GAMMAS:
+        raise ValueError(
+            f"gamma must have at most {MOST_GAMMAS} draft lengths; got {len(settings.gammas)}."
+        )
+    as_count("max_tokens", settings.max_tokens, least=2, most=_MOST_TOKENS)
+    as_count("repeats", settings.repeats, least=1, most=MOST_REQUESTS)
+    as_count("seed", settings.seed, most=_LARGEST_SEED)
+    as_count("threads", settings.threads, least=1, most=_MOST_THREADS)
     sampling_of(settings)
     rule = rule_of(settings)
     if rule.name == "greedy" and settings.temperature > 0.0:
@@ -64,6 +72,17 @@ def check_settings(settings: Settings) -> None:
     if rule.needs_draft_probs and picked == "chosen":
         raise ValueError(
             f"rule {settings.rule} must know the draft's probabilities; {settings.drafter} has none."
+        )
+
+
+def check_size(settings: Settings, prompts: int) -> None:
+    """ValueError for more requests than a report takes."""
+    lengths = 1 + len(settings.gammas)
+    requests = prompts * lengths * settings.repeats
+    if requests > MOST_REQUESTS:
+        raise ValueError(
+            f"a run must have at most {MOST_REQUESTS:,} requests; {prompts:,} prompts, {lengths} "
+            f"draft lengths with plain decoding and {settings.repeats:,} repeats make {requests:,}."
         )
 
 

@@ -30,7 +30,7 @@ def load_target(
     Traceback (most recent call last):
     ValueError: device must be one of cpu, cuda, mps; got 'tpu'.
     """
-    missing = [package for package in NEEDED if importlib.util.find_spec(package) is None]
+    missing = [package for package in NEEDED if not _is_installed(package)]
     if missing:
         raise ValueError(
             f"actual models need the extra `real`, pip install 'specdec[real]'; missing: "
@@ -49,3 +49,10 @@ def load_target(
     return CausalTarget(
         model=model.to(where), tokenizer=tokenizer, source=source, keep_hidden=keep_hidden
     )
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ImportError:  # a finder that forbids it
+        return False

@@ -13,7 +13,7 @@ import numpy as np
 
 from real_runs.runs.measurement import StepRecord
 from simulator._checks import IntArray
-from simulator.decoding import Round
+from simulator.generation import Round
 from simulator.models import Draft, Drafter, KeepGoing, Logits, Target
 from simulator.rules import Picked
 from simulator.sampling import Sampling

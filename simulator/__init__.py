@@ -2,10 +2,13 @@
 
 from simulator._counting import LengthRule
 from simulator.acceptance import AcceptanceTable
-from simulator.decoding import Generation, Round, decode, replay
+from simulator.costs import MeasuredRequest, PassTimes, StepTimes
+from simulator.decoding import decode
 from simulator.drafts import Chain
 from simulator.engine import simulate, simulate_counts, simulate_lengths
 from simulator.estimate import Estimate
+from simulator.generation import Generation, Round, replay
+from simulator.models import Draft, Drafter, Target
 from simulator.processes import (
     AcceptanceByDepth,
     AcceptanceProcess,
@@ -43,6 +46,8 @@ __all__ = [
     "ConfidentAcceptance",
     "ConstantAcceptance",
     "Counts",
+    "Draft",
+    "Drafter",
     "Estimate",
     "FixedLength",
     "Generation",
@@ -50,14 +55,18 @@ __all__ = [
     "IndependentContexts",
     "LengthRule",
     "MarkovChain",
+    "MeasuredRequest",
     "Oracle",
+    "PassTimes",
     "Picked",
     "ReportedRatio",
     "Round",
     "Rule",
     "Sampling",
+    "StepTimes",
     "Stop",
     "Strategy",
+    "Target",
     "ToyDrafter",
     "Verdict",
     "block_verification",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +57,19 @@ def as_generator(rng: Rng) -> np.random.Generator:
     except ValueError:
         raise ValueError(
             f"rng must be a seed (a whole number of at least 0) or a numpy Generator; got {rng!r}."
+        ) from None
+
+
+def as_array(name: str, values: npt.ArrayLike, allowed: str) -> npt.NDArray[Any]:
+    """`values` as NumPy reads them; masks would be lost, and ragged lists and some tensors are unreadable."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise ValueError(f"{name} must be {allowed}; got a masked array, whose mask would be lost.")
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, RuntimeError) as error:  # the latter from tensors of torch
+        why = str(error).split(". ")[0].rstrip(".")
+        raise ValueError(
+            f"{name} must be {allowed}; got {type(values).__name__} that NumPy cannot read ({why})."
         ) from None
 
 

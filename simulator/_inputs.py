@@ -1,4 +1,4 @@
-"""What `verify` and `verify_logits` accept, and the sentence for everything else."""
+"""What verification and the loop accept, and the sentence for everything else."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from simulator._checks import FloatArray, IntArray
+from simulator._checks import FloatArray, IntArray, as_array
+from simulator._rows import SUM_TOLERANCE
+from simulator.models import Draft, Logits
+from simulator.rules import Rule
 
 Indices: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike]
 
@@ -21,7 +24,7 @@ def own_rows(drafted: IntArray) -> tuple[IntArray, IntArray]:
 
 def as_tokens(drafted: npt.ArrayLike, vocabulary: int) -> IntArray:
     """Drafted tokens as whole numbers below the vocabulary, [rounds, gamma]."""
-    tokens: npt.NDArray[Any] = np.asarray(drafted)
+    tokens = as_array("drafted", drafted, "token numbers of shape [rounds, gamma]")
     if tokens.ndim != 2 or (tokens.size and tokens.dtype.kind not in "iu"):
         raise ValueError(
             "drafted must be token numbers of shape [rounds, gamma]; "
@@ -54,10 +57,17 @@ def as_contexts(
     """The row numbers of `contexts`, checked against both pools."""
     rounds, gamma = drafted.shape
     found: list[IntArray] = []
+    if not isinstance(contexts, tuple | list) or len(contexts) != 2:
+        raise ValueError(
+            "contexts must be a pair, the rows of target_probs and those of draft_probs; "
+            f"got {contexts!r}."
+        )
     for index, (given, pool, positions) in enumerate(
         zip(contexts, (target, draft), (gamma + 1, gamma), strict=True)
     ):
-        rows: npt.NDArray[Any] = np.asarray(given)
+        rows = as_array(
+            f"contexts[{index}]", given, f"whole numbers of shape {[rounds, positions]}"
+        )
         size = np.iinfo(np.int64).max if pool is None else len(pool)
         if pool is not None and (pool.ndim != 2 or pool.shape[1] != target.shape[-1]):
             raise ValueError(
@@ -80,7 +90,7 @@ def as_contexts(
 
 def as_float_logits(name: str, logits: npt.ArrayLike) -> Any:
     """Logits in float32 or float64, [rounds, positions, vocabulary], not copied."""
-    values: npt.NDArray[Any] = np.asarray(logits)
+    values = as_array(name, logits, "float32 or float64 of shape [rounds, positions, vocabulary]")
     if values.dtype.kind in "iu":
         values = values.astype(np.float64)
     if values.dtype not in (np.float32, np.float64) or values.ndim != 3:
@@ -89,3 +99,55 @@ def as_float_logits(name: str, logits: npt.ArrayLike) -> Any:
             f"{values.dtype} of shape {list(values.shape)}."
         )
     return values
+
+
+def check_rule(rule: Rule) -> None:
+    """Refuse what is no rule, such as a builder that was not called."""
+    if not isinstance(rule, Rule):
+        raise ValueError(
+            f"rule must be one of simulator's rules, such as simulator.greedy(); got {rule!r}."
+        )
+
+
+def check_draft(draft: Draft, length: int, vocabulary: int) -> None:
+    """Refuse a drafter's proposal that is longer than asked for or that the target cannot judge."""
+    tokens: Any = draft.tokens
+    if not (isinstance(tokens, np.ndarray) and tokens.ndim == 1):
+        raise ValueError(f"drafter must propose tokens as an array of shape [n]; got {tokens!r}.")
+    if tokens.size > length:
+        raise ValueError(
+            f"drafter must propose at most the {length} tokens it was asked for; got {tokens.size}."
+        )
+    if not tokens.size:
+        return
+    if tokens.dtype.kind not in "iu" or tokens.min() < 0 or tokens.max() >= vocabulary:
+        raise ValueError(
+            f"drafter must propose tokens of the target's vocabulary, whole numbers in "
+            f"[0, {vocabulary - 1}]; got {tokens.tolist()} of {tokens.dtype}."
+        )
+    probs: Any = draft.probs
+    if probs is None:
+        return
+    shape = (tokens.size, vocabulary)
+    if not (isinstance(probs, np.ndarray) and probs.shape == shape and probs.dtype.kind == "f"):
+        got = f"{probs.dtype} of shape {list(probs.shape)}" if hasattr(probs, "shape") else probs
+        raise ValueError(
+            f"drafter must give probs of shape {list(shape)}, a distribution over the target's "
+            f"vocabulary per token; got {got}."
+        )
+    sums = probs.sum(axis=1, dtype=np.float64)
+    worst = int(np.argmax(np.where(np.isnan(sums), np.inf, np.abs(sums - 1.0))))
+    if not (abs(sums[worst] - 1.0) <= SUM_TOLERANCE and probs.min() >= 0.0):
+        raise ValueError(
+            "drafter must give probs that are distributions, at least 0 with rows that sum to 1; "
+            f"row {worst} sums to {sums[worst]:.6g} and the least entry is {probs.min():.6g}."
+        )
+
+
+def check_logits(logits: Logits, rows: int, vocabulary: int) -> None:
+    """Refuse what a target returns where it is no row of logits per token that it was fed."""
+    if logits.shape != (rows, vocabulary) or logits.dtype.kind != "f":
+        raise ValueError(
+            f"target must give logits of shape {[rows, vocabulary]}, floating-point numbers; got "
+            f"{logits.dtype} of shape {list(logits.shape)}."
+        )

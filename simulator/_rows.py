@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from simulator._checks import FloatArray, IntArray
+from simulator._checks import FloatArray, IntArray, as_array
 from simulator.models import Logits
 from simulator.sampling import Sampling
 
@@ -68,10 +68,13 @@ class LogitRows:
     Without filters an entry needs the row's normaliser only, in the precision of the logits.
     """
 
-    def __init__(self, logits: Logits, sampling: Sampling) -> None:
+    def __init__(self, logits: Logits, sampling: Sampling, name: str = "logits") -> None:
         self.logits = logits
         self.sampling = sampling
-        plain = sampling.temperature > 0.0 and (
+        self.name = name
+        # A temperature that their precision does not have is left to float64.
+        limits = np.finfo(logits.dtype)
+        plain = float(limits.tiny) <= sampling.temperature <= float(limits.max) and (
             (sampling.top_k, sampling.top_p, sampling.min_p) == (0, 1.0, 0.0)
         )
         self._largest = np.full(len(logits), np.nan) if plain else None
@@ -91,14 +94,15 @@ class LogitRows:
             found = [self.at(i)[np.arange(i.size), t] for i, t in parts]
             return np.concatenate(found) if found else np.empty(0)
         self._normalise(index, self._largest)
-        scores = (self.logits[index, tokens] - self._largest[index]) / self.sampling.temperature
+        with np.errstate(over="ignore"):  # minus infinity is right
+            scores = (self.logits[index, tokens] - self._largest[index]) / self.sampling.temperature
         found_probs: FloatArray = np.exp(scores) / self._total[index]
         return found_probs
 
     def at(self, index: IntArray) -> FloatArray:
         """The indexed rows, [k, vocabulary]; not to be written to."""
         if self._largest is None:
-            return self.sampling.probabilities(self.logits[index])
+            return self.sampling.probabilities(self._checked(index))
         weights: FloatArray = self._weights(index, self._normalise(index, self._largest))
         weights /= self._total[index, None].astype(weights.dtype)
         return weights
@@ -118,9 +122,10 @@ class LogitRows:
 
     def _weights(self, index: IntArray, largest: FloatArray) -> Any:
         scores = self.logits[index]  # a copy, in its own precision
-        scores -= largest[index, None].astype(scores.dtype)
-        if self.sampling.temperature != 1.0:
-            scores /= scores.dtype.type(self.sampling.temperature)
+        with np.errstate(over="ignore"):  # minus infinity is right
+            scores -= largest[index, None].astype(scores.dtype)
+            if self.sampling.temperature != 1.0:
+                scores /= scores.dtype.type(self.sampling.temperature)
         return np.exp(scores, out=scores)
 
     def _checked(self, index: IntArray) -> Logits:
@@ -129,7 +134,7 @@ class LogitRows:
         if not np.isfinite(largest).all():
             bad = int(index[int(np.argmin(np.isfinite(largest)))])
             raise ValueError(
-                "logits must not be NaN or plus infinity, and some token must be possible; "
+                f"{self.name} must not be NaN or plus infinity, and some token must be possible; "
                 f"row {bad} breaks this."
             )
         return rows
@@ -159,12 +164,13 @@ def as_rows(name: str, probs: npt.ArrayLike) -> FloatArray:
     Raises ValueError, naming the row, for half precision, negative or non-finite entries, and rows
     whose sum is off 1 by more than SUM_TOLERANCE.
     """
-    values: npt.NDArray[Any] = np.asarray(probs)
-    if values.dtype == np.float16 or str(values.dtype) == "bfloat16":
+    kind = str(getattr(probs, "dtype", ""))  # before NumPy reads it: it has no bfloat16
+    if kind.endswith("float16"):
         raise ValueError(
-            f"{name} must not be in half precision ({values.dtype}): its rows cannot sum to 1; take "
+            f"{name} must not be in half precision ({kind}): its rows cannot sum to 1; take "
             "the softmax in float32."
         )
+    values = as_array(name, probs, "numbers of shape [..., vocabulary]")
     if values.ndim == 0 or values.shape[-1] == 0 or values.dtype.kind not in "fiu":
         raise ValueError(
             f"{name} must be numbers of shape [..., vocabulary]; got {values.dtype} of shape "
@@ -174,7 +180,8 @@ def as_rows(name: str, probs: npt.ArrayLike) -> FloatArray:
     if rows.size and not rows.min() >= 0.0:  # also for NaN
         where = _first(~(rows >= 0.0))
         raise ValueError(f"{name} must hold probabilities; got {rows[where]} at {list(where)}.")
-    sums = rows.sum(axis=-1)
+    with np.errstate(over="ignore"):
+        sums = rows.sum(axis=-1)
     off = ~(np.abs(sums - 1.0) <= SUM_TOLERANCE)
     if off.any():
         where = _first(off)

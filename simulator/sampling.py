@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from simulator._checks import FloatArray, as_count, as_nonnegative, as_probability
+from simulator._checks import FloatArray, as_array, as_count, as_nonnegative, as_probability
 
 Order: TypeAlias = Literal["transformers", "vllm", "llama.cpp"]
 STEPS: dict[str, tuple[str, ...]] = {
@@ -44,7 +44,7 @@ class Sampling:
         if as_probability("top_p", self.top_p) == 0.0:
             raise ValueError("top_p must lie in (0, 1]; got 0, which would keep no token.")
         as_probability("min_p", self.min_p)
-        if self.order not in STEPS:
+        if self.order not in tuple(STEPS):  # also for what cannot be hashed
             raise ValueError(f"order must be one of {', '.join(STEPS)}; got {self.order!r}.")
 
     @property
@@ -67,7 +67,8 @@ class Sampling:
 
     def _apply(self, step: str, scores: FloatArray) -> FloatArray:
         if step == "temperature":
-            return scores if self.temperature == 1.0 else scores / self.temperature
+            with np.errstate(over="ignore"):  # minus infinity is right: the largest is 0
+                return scores if self.temperature == 1.0 else scores / self.temperature
         if step == "top_k":
             keeps_all = self.top_k == 0 or self.top_k >= scores.shape[-1]
             return scores if keeps_all else _top_k(scores, self.top_k)
@@ -85,7 +86,7 @@ def softmax(scores: FloatArray) -> FloatArray:
 
 def as_logits(logits: npt.ArrayLike) -> FloatArray:
     """Logits in float64, shifted so that the largest of each row is 0."""
-    scores: npt.NDArray[Any] = np.asarray(logits)
+    scores = as_array("logits", logits, "numbers of shape [..., vocabulary]")
     if scores.ndim == 0 or scores.shape[-1] == 0 or scores.dtype.kind not in "fiu":
         raise ValueError(
             f"logits must be numbers of shape [..., vocabulary]; got {scores.dtype} of shape "
@@ -99,7 +100,8 @@ def as_logits(logits: npt.ArrayLike) -> FloatArray:
             "logits must not be NaN or plus infinity, and some token must be possible; "
             f"row {row} breaks this."
         )
-    copy -= largest
+    with np.errstate(over="ignore"):
+        copy -= largest
     return copy
 
 

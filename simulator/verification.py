@@ -21,6 +21,7 @@ from simulator._inputs import (
     as_contexts,
     as_float_logits,
     as_tokens,
+    check_rule,
     check_shapes,
     own_rows,
 )
@@ -67,6 +68,7 @@ def verify(
     >>> verify(target, draft, [[0]], rule=speculative_sampling(), rng=0)
     Verdict(lengths=array([0]), next_token=array([1]))
     """
+    check_rule(rule)
     target = as_rows("target_probs", target_probs)
     draft = None if draft_probs is None else as_rows("draft_probs", draft_probs)
     tokens = as_tokens(drafted, target.shape[-1])
@@ -102,14 +104,17 @@ def verify_logits(
     >>> verify_logits([[[0.0, 1.0], [2.0, 0.0]]], None, [[1]], rule=greedy(), rng=0)
     Verdict(lengths=array([1]), next_token=array([0]))
     """
+    check_rule(rule)
     sampling = Sampling() if sampling is None else sampling
     target = as_float_logits("target_logits", target_logits)
     draft = None if draft_logits is None else as_float_logits("draft_logits", draft_logits)
     tokens = as_tokens(drafted, target.shape[-1])
     check_shapes(target, draft, tokens, "logits")
     return judge(
-        LogitRows(target.reshape(-1, target.shape[-1]), sampling),
-        None if draft is None else LogitRows(draft.reshape(-1, draft.shape[-1]), sampling),
+        LogitRows(target.reshape(-1, target.shape[-1]), sampling, "target_logits"),
+        None
+        if draft is None
+        else LogitRows(draft.reshape(-1, draft.shape[-1]), sampling, "draft_logits"),
         tokens,
         rule=rule,
         rng=as_generator(rng),

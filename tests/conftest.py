@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from zlib import crc32
+
+# One thread: several slow one another down a hundredfold where something else holds a core.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest

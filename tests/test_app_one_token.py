@@ -139,7 +139,7 @@ def test_every_rule_says_what_it_is(rule, picked):
         assert said.startswith("**Lossless for")
     else:
         assert said.startswith("**Lossy here.**")
-        assert f"TV = {laws.distance:.3f}" in said
+        assert f"(TV) is **{laws.distance:.3f}**" in said
     assert metric(app, "p under this rule").value == token_story.share(laws.acceptance)
     assert choice.verification.source in caption(app)
 
@@ -281,6 +281,9 @@ def test_a_link_fills_every_input():
         ({"target": "1,1,nan,1,1,1,1,1,1,1"}, "“floor” is empty or no number."),
         ({"target": "1,1,inf,1,1,1,1,1,1,1"}, "got inf for “floor”."),
         ({"draw": "0"}, "the decision must be a whole number in [1, 20000]; got 0."),
+        ({"pair": ""}, "random, own; got nothing."),
+        ({"pair": "x" * 5000}, f"got {'x' * 60}."),
+        ({"t": "y" * 5000}, f"got {'y' * 60}."),
     ],
 )
 def test_a_bad_link_is_named_and_read_with_the_default(query, sentence):
@@ -377,6 +380,12 @@ def test_the_curves_pass_through_the_reader_s_dot(rule, picked):
     at = [round(t, 9) for t in curves.temperatures].index(0.75)
     assert mine[0].p[at] == pytest.approx(token_results.laws(choice).acceptance, abs=1e-12)
     assert len({line.name for line in curves.lines}) == len(curves.lines) == 6
+    *_, thin, thick, _ = token_results.curves_spec(choice)["layer"]  # the last one is the dot
+    assert [layer["mark"]["strokeWidth"] for layer in (thin, thick)] == [1.8, 4.0]
+    assert [layer["transform"][0]["filter"] for layer in (thin, thick)] == [
+        "(datum.yours === false)",
+        "(datum.yours === true)",
+    ]
 
 
 def test_the_table_and_its_file_hold_the_page_s_numbers():

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from analysis.output import to_csv
 from analysis.runs.prediction import summarize_run
 from analysis.runs.report import NamedRun, run_report
+from analysis.runs.rows import TABLES
 from analysis.runs.verdict import headline
 from app_pages.measured_runs import files as page_files
 from app_pages.measured_runs import view as run_view
@@ -169,9 +170,23 @@ def test_an_example_that_is_not_there_is_refused(monkeypatch, tmp_path):
         page_files.example("../secret")
 
 
-def test_bundled_runs_can_be_read():
-    for name in page_files.examples():
-        assert page_files.example(name).summary.measured
+def test_bundled_runs_say_which_models_and_where():
+    said = {
+        name: run_view.about(dict(page_files.example(name).facts)) for name in page_files.examples()
+    }
+    assert list(said) == ["smollm2", "tiny"]
+    assert "drafts by prompt lookup, without a model" in said["smollm2"]
+    assert "draft: tiny-draft, 135,552 parameters" in said["tiny"]
+    assert all(" · on: " in line and "sha256" not in line for line in said.values())
+
+
+def test_every_number_of_a_bundled_run_is_explained():
+    app = AppTest.from_function(page_only, default_timeout=60).run()
+    assert not app.exception
+    assert all(metric.help for metric in app.metric)
+    assert "Dashed: all depths together" in " ".join(entry.value for entry in app.caption)
+    columns = {name.replace("_", " ") for table in TABLES for name in table.columns}
+    assert columns == set(run_view.COLUMNS)
 
 
 def test_what_is_taken_along_is_the_report_of_the_command_line():

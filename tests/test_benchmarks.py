@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import model_speed
 import numpy as np
 import pytest
 import run as benchmark
+import verification_speed
 from stats import assert_all
 
 from analysis import round_law
@@ -57,3 +59,30 @@ def test_the_readme_block_is_replaced(old):
     assert new == "a\n<!-- benchmarks:start -->\ntable\n<!-- benchmarks:end -->\nz\n"
     assert benchmark.inserted(new, "table\n") == new
     assert benchmark.inserted("no markers", "table\n") == "no markers"
+
+
+def test_verification_rows_are_complete():
+    rows = [
+        verification_speed.from_probabilities(rounds=40, repeats=1, vocabulary=500),
+        *verification_speed.from_logits(rounds=3, repeats=1, vocabulary=500),
+    ]
+    assert all(isinstance(row.ok, bool) and "×" in row.measured for row in rows)
+
+
+def test_the_bare_sum_is_the_residual_s_mass():
+    target, draft, _, (rows, _) = verification_speed.pool_of_contexts(6, vocabulary=50, contexts=3)
+    wanted = sum(np.maximum(target[row] - draft[row], 0.0).sum() for row in rows[:, 0])
+    assert verification_speed.bare_residual_sums(target, draft, rows[:, 0]) == pytest.approx(wanted)
+
+
+def test_the_plain_loops_are_compared_on_the_same_tokens():
+    row = model_speed.plain_loop("tiny", tokens=4, repeats=1)
+    assert isinstance(row.ok, bool)
+    assert "× faster" in row.measured
+
+
+@pytest.mark.parametrize("name", model_speed.SETTINGS)
+def test_kept_runs_show_what_is_said_of_them(name):
+    """No clock is asserted: these are numbers that were measured and committed."""
+    rows = model_speed.run_rows(name)
+    assert [row.ok for row in rows] == [True, True, None if name == "tiny" else True]

@@ -90,9 +90,10 @@ def see(page, text):
 
 
 def shows(field, value):
-    """Waits: Streamlit redraws fields a moment after the address."""
+    """Waits: Streamlit redraws fields a moment after the address, and for that moment has two."""
     from playwright.sync_api import expect  # noqa: PLC0415
 
+    expect(field).to_have_count(1, timeout=20_000)
     expect(field).to_have_value(value, timeout=20_000)
 
 

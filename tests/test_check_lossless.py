@@ -378,3 +378,38 @@ def test_bad_input_is_one_sentence(call, sentence):
     with pytest.raises(ValueError, match=sentence) as refused:
         call()
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        (
+            np.array([2**62, 2**62, 2**62]),
+            r"counts must be at most 1e\+15 samples together; got 1.38e",
+        ),
+        (np.array([2**63, 0, 0], np.uint64), "got 9.22e"),
+        ([[1], [2, 3]], "counts must be whole numbers .* NumPy cannot read"),
+    ],
+)
+def test_counts_that_no_run_has(counts, message):
+    with pytest.raises(ValueError, match=message):
+        check_lossless_counts(counts, [0.5, 0.3, 0.2])
+
+
+def test_samples_under_a_mask_are_refused():
+    with pytest.raises(ValueError, match=r"samples must be token ids, .* masked array"):
+        check_lossless(np.ma.masked_array([0, 1], [True, False]), [0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "message"),
+    [
+        (smallest_visible, (-5, 3), "samples must be a whole number of at least 0; got -5"),
+        (smallest_visible, (5, -3), "degrees must be a whole number of at least 0; got -3"),
+        (rare_visible, (-5, 1.0), "samples must be a whole number"),
+        (rare_visible, (5, math.nan), "rare_expected must be a finite number"),
+    ],
+)
+def test_what_samples_can_show_is_asked_of_possible_samples(function, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        function(*arguments)

@@ -8,8 +8,11 @@ import json
 
 import pytest
 from commands import specdec, specdec_process
+from measured_runs import measured_run
+from run_files import write_run
 
-from real_runs import bench
+from analysis.runs import sums
+from real_runs import bench, settings
 from real_runs.runs import folder as run_folder
 from real_runs.runs.reading import HEADER, REQUESTS, read_run
 
@@ -71,8 +74,7 @@ def test_the_same_command_on_a_complete_run_says_so(arguments, tmp_path):
 def test_options_reach_the_run(arguments, tmp_path, options, rule):
     result = specdec(*arguments, *options)
     assert result.returncode == 0, result.stderr
-    settings = read_run(tmp_path / "run").settings
-    assert settings.rule == rule
+    assert read_run(tmp_path / "run").settings.rule == rule
     assert specdec("verify-run", str(tmp_path / "run")).returncode == 0
 
 
@@ -144,7 +146,12 @@ def test_a_changed_run_is_reported_line_by_line(arguments, tmp_path):
     ("options", "code", "sentence"),
     [
         (["--gamma", "two"], 2, "--gamma must be whole numbers separated by commas; got 'two'"),
-        (["--gamma", "0"], 2, "gamma must be a whole number in [1, 10000]; got 0"),
+        (["--gamma", "0"], 2, "gamma must be a whole number in [1, 64]; got 0"),
+        (["--gamma", ",".join(map(str, range(1, 18)))], 2, "at most 16 draft lengths; got 17"),
+        (["--threads", "100000000000"], 2, "threads must be a whole number in [1, 4096]"),
+        (["--seed", "9" * 30], 2, "seed must be a whole number in [0, 1000000000000000000]"),
+        (["--max-tokens", "9" * 20], 2, "max_tokens must be a whole number in [2, 1000000]"),
+        (["--repeats", "5000"], 2, "a run must have at most 10,000 requests; 2 prompts, 3 draft"),
         (["--gamma", "60"], 2, "must fit the context of small-target, 64 tokens"),
         (["--drafter", "crystal"], 2, "drafter must be one of draft_model, prompt_lookup"),
         (["--drafter", "prompt_lookup"], 2, "draft must not be given with prompt_lookup"),
@@ -213,3 +220,52 @@ def test_a_real_process_measures(arguments, tmp_path):
     result = specdec_process(*arguments)
     assert result.returncode == 0, result.stderr
     assert read_run(tmp_path / "run").status == "complete"
+
+
+def test_what_is_measured_can_be_reported():
+    """The limits of a run are those of its report; the two layers cannot import each other."""
+    for name in ("LONGEST_GAMMA", "MOST_GAMMAS", "MOST_REQUESTS"):
+        assert getattr(settings, name) == getattr(sums, name)
+
+
+def test_a_seed_of_a_report_is_named(small_target_folder):
+    result = specdec("report", str(small_target_folder), "--seed", "-1")
+    assert (result.returncode, result.stderr) == (
+        2,
+        "Error: seed must be a whole number of at least 0; got -1.\n",
+    )
+
+
+def test_a_folder_that_is_taken_is_refused_before_a_model_is_loaded(
+    arguments, tmp_path, monkeypatch
+):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "letter").touch()
+    monkeypatch.setattr(bench, "load_target", None)
+    result = specdec(*arguments)
+    assert result.returncode == 3
+    assert "is no run folder and it is not empty: it has letter" in result.stderr
+
+
+def test_a_finder_that_forbids_torch_is_as_if_it_were_missing(arguments, monkeypatch):
+    from importlib import util  # noqa: PLC0415
+
+    find = util.find_spec
+
+    def forbidden(name, *rest):
+        if name == "torch":
+            raise ImportError(name)
+        return find(name, *rest)
+
+    monkeypatch.setattr(util, "find_spec", forbidden)
+    result = specdec(*arguments)
+    assert result.returncode == 2
+    assert result.stderr.endswith("missing: torch.\n")
+
+
+def test_facts_of_a_run_cannot_command_a_terminal(tmp_path):
+    folder = write_run(tmp_path / "run", measured_run(prompts=2), cpu="evil\x1b[31m\nmore")
+    result = specdec("report", str(folder))
+    assert result.returncode == 0, result.stderr
+    assert "\x1b" not in result.stdout
+    assert "evil\N{REPLACEMENT CHARACTER}[31m" in result.stdout

@@ -167,3 +167,18 @@ def test_another_library_is_noted(tmp_path):
 def test_a_library_with_nothing_is_an_error(tmp_path):
     with pytest.raises(RunFolderError, match="none of the held-out files"):
         bundled_cuts(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('{"id":"a","prompt":"\\ud800"}', "prompt must be text that UTF-8 can hold"),
+        ('{"id":"\\ud800","prompt":"x"}', "id must be text that UTF-8 can hold"),
+        ('{"id":"a\\u001b[31m","prompt":"x"}', "id must hold printable characters only"),
+    ],
+)
+def test_texts_that_nobody_can_write_or_print(tmp_path, line, words):
+    path = tmp_path / "texts.jsonl"
+    path.write_text(f"{line}\n")
+    with pytest.raises(RunFolderError, match=words):
+        read_prompts(str(path), target="tiny")

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SESSIONS = re.findall(r"```console\n\$ (.*?)\n(.*?)```", README, flags=re.DOTALL)
 LOCAL_LINKS = re.findall(r"(?:\]\(|src=\"|srcset=\")(?!http|#)([^)\"]+)", README)
-COMMANDS = re.findall(r"^\| `specdec ([a-z]+)` \|", README, flags=re.MULTILINE)
+COMMANDS = re.findall(r"^\| `specdec ([a-z-]+)` \|", README, flags=re.MULTILINE)
 
 
 def run(command: str) -> str:
@@ -45,7 +45,7 @@ def matches(expected: str, printed: str) -> bool:
 
 def test_there_are_sessions_and_commands():
     assert len(SESSIONS) >= 2
-    assert len(COMMANDS) == 6
+    assert len(COMMANDS) == 9
 
 
 @pytest.mark.parametrize(("command", "expected"), SESSIONS, ids=[s[0].split()[0] for s in SESSIONS])

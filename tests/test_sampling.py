@@ -77,7 +77,10 @@ def test_the_order_of_the_engines_matters():
 
 @settings(deadline=None, max_examples=60)
 @given(
-    logits=hnp.arrays(np.float64, (3, 11), elements=st.floats(-8, 8, width=32), unique=True),
+    # on a grid: ours subtracts the largest first, and what differs by less than rounding then ties
+    logits=hnp.arrays(
+        np.float64, (3, 11), elements=st.integers(-8192, 8192).map(lambda n: n / 1024), unique=True
+    ),
     temperature=st.sampled_from([0.3, 1.0, 1.7]),
     top_k=st.sampled_from([0, 1, 4, 11]),
     top_p=st.sampled_from([0.2, 0.83, 1.0]),
@@ -127,3 +130,42 @@ def test_bad_logits_are_refused_with_their_row(logits):
 def test_what_is_no_logits_is_refused(logits):
     with pytest.raises(ValueError):  # noqa: PT011 — NumPy words the ragged one
         Sampling().probabilities(logits)
+
+
+@pytest.mark.filterwarnings("error")
+def test_extreme_temperatures_and_logits_have_their_limits():
+    assert Sampling(temperature=1e-320).probabilities([1.0, 2.0, -np.inf]).tolist() == [0, 1, 0]
+    assert Sampling().probabilities([1.7e308, -1.7e308]).tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("logits", "message"),
+    [
+        ([[1.0, 2.0], [3.0]], "logits must be numbers of shape .* got list that NumPy cannot read"),
+        (np.ma.masked_array([1.0, 2.0], [True, False]), "got a masked array, whose mask would be"),
+    ],
+)
+def test_arrays_that_numpy_would_read_wrongly(logits, message):
+    with pytest.raises(ValueError, match=message):
+        Sampling().probabilities(logits)
+
+
+def test_an_order_that_cannot_be_hashed():
+    with pytest.raises(ValueError, match="order must be one of"):
+        Sampling(order=["vllm"])
+
+
+def test_each_pair_of_filters_has_its_order():
+    two = {"top_k": 2, "top_p": 0.5}  # of two tokens the first has 4/7 already, of four 0.4
+    assert kept(Sampling(**two)) == [0]
+    assert kept(Sampling(**two, order="vllm")) == [0]
+    assert kept(Sampling(**two, order="llama.cpp")) == [0]
+    # llama.cpp cuts to 0.4 and 0.3 before min-p, which looks at the largest only: the same in any order
+    cut = {"top_p": 0.75, "min_p": 0.6}
+    assert kept(Sampling(**cut, order="llama.cpp")) == [0, 1]
+    first = {
+        "top_p": 0.55,
+        "min_p": 0.6,
+    }  # min-p first would leave 0.4 / 0.7 and so the first alone
+    assert kept(Sampling(**first, order="llama.cpp")) == [0, 1]
+    assert kept(Sampling(**first, order="vllm")) == [0]

@@ -339,3 +339,20 @@ def accept(**options):
 
 def expected(probs, gamma, **options):
     return expected_accepted(probs, probs, gamma, rule=block_verification(), **options)
+
+
+def test_a_rule_that_was_not_called_is_refused():
+    for call in (
+        lambda: acceptance_probability([1.0], [1.0], rule=speculative_sampling),
+        lambda: expected_accepted([1.0], [1.0], 1, rule=speculative_sampling),
+        lambda: acceptance_by_temperature([[0.0]], [[0.0]], [1.0], rules=[speculative_sampling]),
+    ):
+        with pytest.raises(ValueError, match="rule must be one of simulator's rules"):
+            call()
+    with pytest.raises(ValueError, match="rules must be a sequence of rules"):
+        acceptance_by_temperature([[0.0]], [[0.0]], [1.0], rules=speculative_sampling())
+
+
+def test_drafts_beyond_counting_are_refused():
+    with pytest.raises(ValueError, match=r"got 10\^602 drafts of gamma = 2000 tokens"):
+        expected_accepted([0.5, 0.5], [0.5, 0.5], 2000, rule=block_verification())

@@ -269,3 +269,25 @@ def test_picked_tokens_follow_large_rows():
     probs = np.random.default_rng(2).dirichlet(np.ones(600))
     tokens = pick(np.tile(probs, (60_000, 1)), np.random.default_rng(3).random(60_000))
     assert fits(np.bincount(tokens, minlength=600), probs) > CHI_SQUARE_LIMIT
+
+
+@pytest.mark.parametrize(
+    "rule", [sim.speculative_sampling(), sim.block_verification()], ids=lambda rule: rule.name
+)
+def test_two_tokens_together_follow_the_target(rule):
+    # Behind one kept token a block corrects from max(w P - Q, 0), w below 1: only pairs show it.
+    rounds, rng = 200_000, np.random.default_rng(11)
+    target = np.array([[0.5, 0.25, 0.25], [0.2, 0.5, 0.3], [1.0, 0.0, 0.0]])
+    draft = np.array([[0.2, 0.3, 0.5], [0.7, 0.2, 0.1]])
+    drafted = np.column_stack([rng.choice(3, rounds, p=row) for row in draft])
+    where = np.tile([0, 1, 2], (rounds, 1)), np.tile([0, 1], (rounds, 1))
+    verdict = sim.verify(target, draft, drafted, rule=rule, rng=rng, contexts=where)
+    first = np.where(verdict.lengths > 0, drafted[:, 0], verdict.next_token)
+    plain = rng.choice(3, rounds, p=target[1])  # a round that kept nothing goes on without a draft
+    second = np.select(
+        [verdict.lengths == 0, verdict.lengths == 1], [plain, verdict.next_token], drafted[:, 1]
+    )
+    seen = np.bincount(3 * first + second, minlength=9)
+    expected = rounds * np.outer(target[0], target[1]).ravel()
+    statistic = ((seen - expected) ** 2 / expected).sum()
+    assert statistic < 53.0  # chi-square on 8 degrees of freedom exceeds it with chance 1e-8

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 import simulator as sim
 
@@ -114,3 +115,51 @@ def test_no_token_becomes_likelier_than_lenience_allows():
     assert abs(share - 0.2) < 6 * np.sqrt(
         0.16 / n
     )  # P / factor, which speculative sampling keeps at 0.1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"target": [[[0.5, 0.5], [1.0]]]}, "target_probs must be numbers .* NumPy cannot read"),
+        ({"target": np.ma.masked_array(TARGET, TARGET > 1)}, "got a masked array"),
+        ({"target": torch.tensor(TARGET).bfloat16()}, "half precision .torch.bfloat16.*float32"),
+        ({"target": torch.tensor(TARGET, requires_grad=True)}, "got Tensor that NumPy cannot read"),
+        ({"drafted": [[0], [0, 1]]}, "drafted must be token numbers .* NumPy cannot read"),
+        (
+            {"rule": sim.greedy},
+            r"rule must be one of simulator's rules, such as simulator.greedy\(\)",
+        ),
+        ({"contexts": 5}, "contexts must be a pair"),
+        ({"contexts": ([[0, 0]],)}, "contexts must be a pair"),
+    ],
+)
+def test_what_cannot_be_read_is_told_in_a_sentence(change, message):
+    with pytest.raises(ValueError, match=message):
+        verify(**change)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("rule", sim.RULES, ids=lambda rule: rule.name)
+@pytest.mark.parametrize("temperature", [1e-320, 1e-50, 1e-5])
+def test_a_temperature_below_the_precision_of_the_logits_is_greedy(rule, temperature):
+    target = np.array([[[0.0, 1.0], [2.0, 0.0]]], np.float32)
+    draft = np.array([[[0.0, 1.0]]], np.float32)
+    verdict = sim.verify_logits(
+        target, draft, [[1]], rule=rule, rng=0, sampling=sim.Sampling(temperature=temperature)
+    )
+    assert (verdict.lengths.tolist(), verdict.next_token.tolist()) == ([1], [0])
+
+
+@pytest.mark.parametrize("sampling", [sim.Sampling(), sim.Sampling(top_k=1)])
+def test_impossible_logits_are_named_with_their_row(sampling):
+    logits = np.zeros((300, 2, 500))
+    logits[299, 1] = -np.inf
+    with pytest.raises(ValueError, match=r"target_logits must not be NaN .* row 599 breaks"):
+        sim.verify_logits(
+            logits, None, np.zeros((300, 1), int), rule=sim.greedy(), rng=0, sampling=sampling
+        )
+    logits[:, 0, 0] = 99.0  # kept, so that the last row is drawn from
+    with pytest.raises(ValueError, match=r"target_logits must not be NaN .* row 599 breaks"):
+        sim.verify_logits(
+            logits, None, np.zeros((300, 1), int), rule=sim.one_hot(), rng=0, sampling=sampling
+        )

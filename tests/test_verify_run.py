@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -157,12 +158,16 @@ def test_every_count_follows_from_the_others(run, name, by):
         (HEADER, ("status",), "done", "status must be one of running, interrupted, complete"),
         (HEADER, ("status",), "running", "its status is running"),
         (HEADER, ("settings", "seed"), 8, "not in the order that its seed gives"),
-        (HEADER, ("settings", "repeats"), 10**24, "are not every prompt with every draft"),
+        (HEADER, ("settings", "repeats"), 9_999, "are not every prompt with every draft"),
+        (HEADER, ("settings", "repeats"), 10**24, "no run has these settings: repeats must be"),
         (HEADER, ("settings", "rule"), "none", "no run has these settings"),
         (HEADER, ("settings", "draft"), None, "must go together"),
         (HEADER, ("prompts", "ids"), [], "at least one"),
         (HEADER, ("sessions",), [], "must say when its last session ended"),
         (HEADER, ("unheard",), 1, "unheard is no member"),
+        (HEADER, ("evil\x1b[31m",), 1, "evil\N{REPLACEMENT CHARACTER}[31m is no member"),
+        (HEADER, ("schema_version",), 0, "schema_version must be at least 1; got 0"),
+        (HEADER, ("environment", "cpu"), "\ud800", "environment.cpu must be text that UTF-8"),
         (HEADER, ("target", "vocabulary"), 2, "tokens must lie in [0, 1]"),
     ],
 )
@@ -249,3 +254,18 @@ def test_a_run_of_the_bundled_pair_that_was_kept():
     run = read_run(folder)
     assert run.header.target.kind == "bundled"
     assert len(run.requests) == result.tasks == 32
+
+
+@pytest.mark.parametrize("name", [REQUESTS, STEPS])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_what_is_no_file_is_found_and_not_waited_for(run, name, kind):
+    path = run / name
+    path.unlink()
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "device":
+            path.symlink_to("/dev/zero")
+        case _:
+            path.mkdir()
+    assert any("must be a file" in finding for finding in verify_run(run).findings)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from analysis._arrays import plain
 from simulator._checks import FloatArray, as_probability
+from simulator._inputs import check_rule
 from simulator._rows import as_rows
 from simulator.rules import PICKED, Picked, Rule
 
@@ -49,6 +50,7 @@ def acceptance_probability(
     >>> acceptance_probability(target, draft, rule=sample_and_match(), picked="chosen")
     0.5
     """
+    check_rule(rule)
     check_picked(picked, drop_below)
     target, draft = as_pair(target_probs, draft_probs)
     return plain(acceptance_of_rows(target, draft, rule, picked, drop_below))

@@ -17,6 +17,7 @@ from typing import TypeAlias
 from analysis.tokens._verdicts import Number, Row, Tokens, best, only, total, verdicts
 from analysis.tokens.acceptance import check_picked
 from simulator._checks import as_count, as_probability
+from simulator._inputs import check_rule
 from simulator._rows import SUM_TOLERANCE
 from simulator.rules import Picked, Rule
 
@@ -94,6 +95,7 @@ def emitted_law(
     >>> emitted_law(target, draft, rule=lenience(0.5), gamma=2, length=3).distance(plain)
     Fraction(5, 16)
     """
+    check_rule(rule)
     as_count("gamma", gamma)
     as_count("length", length, least=1)
     check_picked(picked, drop_below)

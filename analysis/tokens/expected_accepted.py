@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
 from analysis.tokens.acceptance import acceptance_of_rows, as_pair, check_picked
 from simulator._checks import FloatArray, as_count
+from simulator._inputs import check_rule
 from simulator.rules import Picked, Rule
 
 MOST_DRAFTS = 4_000_000
@@ -41,6 +44,7 @@ def expected_accepted(
     1.222222
     """
     as_count("gamma", gamma)
+    check_rule(rule)
     check_picked(picked, drop_below)
     target, draft = as_pair(target_probs, draft_probs)
     if target.ndim > 2 or (target.ndim == 2 and len(target) != gamma):
@@ -67,11 +71,12 @@ def _expected_block(target: FloatArray, draft: FloatArray, picked: Picked) -> fl
             f"got picked={picked!r}."
         )
     possible = [row > 0.0 for row in draft]
-    drafts = np.prod([float(mask.sum()) for mask in possible])
+    drafts = math.prod(int(mask.sum()) for mask in possible)
     if drafts > MOST_DRAFTS:
+        many = f"10^{math.log10(drafts):.0f}" if drafts > 10**15 else f"{drafts:,}"
         raise ValueError(
             f"block verification is summed over every possible draft, at most {MOST_DRAFTS:,}; got "
-            f"{drafts:,.0f} drafts of gamma = {len(draft)} tokens."
+            f"{many} drafts of gamma = {len(draft)} tokens."
         )
     total, weights, products = 0.0, np.ones(1), np.ones(1)  # one entry per draft so far
     for row, other, mask in zip(target, draft, possible, strict=True):

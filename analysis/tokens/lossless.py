@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.tokens.lossless_verdict import LosslessVerdict, judge
-from analysis.tokens.sample_size import check_rates
-from simulator._checks import FloatArray, IntArray
+from analysis.tokens.sample_size import MOST_SAMPLES, check_rates
+from simulator._checks import FloatArray, IntArray, as_array
 from simulator._rows import as_rows
 
 _BLOCK = 1 << 20  # probabilities sorted at once
@@ -109,11 +109,16 @@ def check_lossless_counts(
     True
     """
     rows = as_rows("target_probs", target_probs)
-    raw = np.asarray(counts)
+    raw = as_array("counts", counts, "whole numbers of at least 0 in the shape of target_probs")
     if raw.shape != rows.shape or rows.ndim > 2 or raw.dtype.kind not in "iu" or (raw < 0).any():
         raise ValueError(
             "counts must be whole numbers of at least 0 in the shape of target_probs, [vocabulary] or "
             f"[contexts, vocabulary]; got {raw.dtype} of shape {list(raw.shape)} for {list(rows.shape)}."
+        )
+    total = float(raw.sum(dtype=np.float64))  # whole numbers would overflow
+    if total > MOST_SAMPLES:
+        raise ValueError(
+            f"counts must be at most {MOST_SAMPLES:.0e} samples together; got {total:.3g}."
         )
     check_rates(false_alarm_rate, power)
     shape = (-1, rows.shape[-1])
@@ -156,7 +161,7 @@ def _by_rank(tokens: IntArray, rows: FloatArray) -> tuple[IntArray, FloatArray]:
 
 
 def _ids(name: str, values: npt.ArrayLike, below: int, what: str) -> IntArray:
-    raw = np.asarray(values)
+    raw = as_array(name, values, f"{what}, whole numbers of shape [n]")
     if raw.ndim != 1 or raw.dtype.kind not in "iu":
         raise ValueError(
             f"{name} must be {what}, whole numbers of shape [n]; got {raw.dtype} of shape {list(raw.shape)}."

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator._checks import FloatArray
+from simulator._inputs import check_rule
 from simulator._rows import as_rows
 from simulator.rules import Picked, Rule
 
@@ -54,6 +55,7 @@ def one_decision(
     >>> one_decision(target, draft, rule=sample_and_match()).corrections[0]
     (0.0, 0.5, 0.5)
     """
+    check_rule(rule)
     target, draft = _row("target_probs", target_probs), _row("draft_probs", draft_probs)
     if target.size != draft.size:
         raise ValueError(

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.tokens._cells import cells, critical_value, rare_limit
-from simulator._checks import as_probability
+from simulator._checks import as_count, as_nonnegative, as_probability
 from simulator._rows import as_rows
 
 MOST_SAMPLES = 10**15
@@ -72,6 +72,7 @@ def smallest_visible(
     >>> round(smallest_visible(45_957, 2), 6)
     0.02
     """
+    samples, degrees = as_count("samples", samples), as_count("degrees", degrees)
     check_rates(false_alarm_rate, power)
     if degrees == 0 or samples == 0:
         return math.nan
@@ -91,6 +92,8 @@ def rare_visible(
     """
     from scipy.special import bdtri  # noqa: PLC0415 — keeps `import analysis` light
 
+    samples = as_count("samples", samples)
+    rare_expected = as_nonnegative("rare_expected", rare_expected)
     check_rates(false_alarm_rate, power)
     limit = rare_limit(rare_expected, false_alarm_rate / 2.0)
     if limit > samples:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from analysis._arrays import nonnegatives
 from analysis.tokens.acceptance import acceptance_of_rows, check_picked
+from simulator._inputs import check_rule
 from simulator.rules import Picked, Rule, speculative_sampling
 from simulator.sampling import Sampling, as_logits
 
@@ -47,6 +48,12 @@ def acceptance_by_temperature(
     >>> [round(p, 12) for p in curve.p]
     [0.5, 0.7]
     """
+    if isinstance(rules, Rule):
+        raise ValueError(
+            f"rules must be a sequence of rules, such as [greedy()]; got {rules.name} alone."
+        )
+    for rule in rules:
+        check_rule(rule)
     check_picked(picked, 0.0)
     target, draft = as_logits(target_logits), as_logits(draft_logits)
     if target.ndim != 2 or target.shape != draft.shape or not len(target):

@@ -16,7 +16,7 @@ def page() -> None:
     st.markdown(
         "The same loop on **actual models**: a target decodes some prompts plainly, then again with a "
         "draft at several draft lengths, and a clock runs along. Here is what it gained, and whether "
-        "the formula knew."
+        "the formula knew. Times belong to the machine that they were taken on."
     )
     names = examples()
     left, right = st.columns(2, gap="medium")

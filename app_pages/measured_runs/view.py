@@ -13,6 +13,7 @@ from analysis.runs.report import NamedRun, run_report
 from analysis.runs.rows import TABLES, RunTable
 from analysis.runs.verdict import advice, findings, headline, outcome, times
 from app_pages import downloads
+from app_pages.measured_runs.columns import COLUMNS
 from app_pages.plain_text import plain
 
 _TITLES = {
@@ -26,6 +27,7 @@ _TITLES = {
 def show(run: NamedRun) -> None:
     """Draw a run."""
     summary = run.summary
+    st.caption(plain(about(dict(run.facts))))
     draw, icon = {
         "Pays": (st.success, ":material/trending_up:"),
         "Costs": (st.error, ":material/trending_down:"),
@@ -42,11 +44,25 @@ def show(run: NamedRun) -> None:
         )
         _findings(summary)
     with right:
-        _chart(run_charts.time_of_a_round(summary).to_dict(), "run_round")
+        height = 130 + 44 * len(summary.measured)  # with legend and axis, a label at every bar
+        _chart({**run_charts.time_of_a_round(summary).to_dict(), "height": height}, "run_round")
         _acceptance(summary)
     _tables(summary)
     _take_along(run)
     _facts(run)
+
+
+def about(facts: dict[str, str]) -> str:
+    """Which models on which machine, in one line."""
+    draft = facts.get("draft", "").partition(", sha256")[0]
+    parts = (
+        "Target: " + facts["target"].partition(", sha256")[0],
+        f"draft: {draft}" if draft else f"drafts by {facts['drafter']}, without a model",
+        f"prompts: {facts['prompts']}",
+        f"on: {facts.get('accelerator') or facts['processor']}",
+        facts["rule"],
+    )
+    return " · ".join(parts) + "."
 
 
 def _metrics(summary: RunSummary) -> None:
@@ -63,14 +79,14 @@ def _metrics(summary: RunSummary) -> None:
         (
             "Formula, own costs",
             f"{closure.speedup.value:.2f}×",
-            f"{closure.error.value:+.1%}",
-            "Closure: the run's own acceptance and costs in the formula, and its distance to the clock.",
+            f"{closure.error.value:+.1%} vs measured",
+            "Closure: the formula with the run's own acceptance, V, c and overhead.",
         ),
         (
             "Article's formula",
             "unknown" if article is None else f"{article.speedup.value:.2f}×",
-            "" if article is None else f"{article.error.value:+.1%}",
-            "The same p and c, a free checking pass (V = 1), no overhead.",
+            "" if article is None else f"{article.error.value:+.1%} vs measured",
+            "The run's p and c alone: a wider target pass is free (V = 1), nothing else costs.",
         ),
         (
             f"V({best.gamma + 1})",
@@ -102,7 +118,7 @@ def _acceptance(summary: RunSummary) -> None:
     gammas = [entry.gamma for entry in summary.measured]
     gamma = (
         st.select_slider(
-            "Acceptance by depth at draft length",
+            "Acceptance by depth at draft length γ",
             gammas,
             gammas[-1],
             key="run_gamma",
@@ -116,6 +132,10 @@ def _acceptance(summary: RunSummary) -> None:
         return
     pooled = sum(here.table.accepted) / sum(here.table.tested)
     _chart(charts.acceptance_by_depth(here.acceptance, pooled=pooled).to_dict(), "run_acceptance")
+    st.caption(
+        f"Dots: accepted / tested at each depth, bars 95 % over prompts. Dashed: all depths together, "
+        f"p = {pooled:.3f}. The article takes p as one number."
+    )
 
 
 def _findings(summary: RunSummary) -> None:
@@ -131,6 +151,9 @@ def _tables(summary: RunSummary) -> None:
                 hide_index=True,
                 key=f"run_{table.name}",
                 height="content" if table.name != "acceptance" else 420,
+                column_config={
+                    name: st.column_config.Column(help=words) for name, words in COLUMNS.items()
+                },
             )
 
 

@@ -141,23 +141,24 @@ def acceptance_lines(curves: Curves, *, temperature: float, here: float) -> alt.
     names = [curve.name for curve in curves.lines]
     palette = [EXACT, YOURS, BEST, LINES[3], SIMULATED, PLAIN][: len(names)]
     dashes = [*_DASHES, [4, 6]][: len(names)]
-    y = alt.Y("p:Q", title="Kept, of those tested", scale=alt.Scale(domain=[0.0, 1.0]))
+    y = alt.Y("p:Q", title="p: kept, of those tested", scale=alt.Scale(domain=[0.0, 1.0]))
     x = alt.X(
         "temperature:Q",
         title="Temperature of both models",
         scale=alt.Scale(domain=[0.0, float(max(curves.temperatures))], nice=False),
     )
-    lines = (
+    lines, thick = (
         alt.Chart(frame)
-        .mark_line()
+        .transform_filter(alt.datum.yours == yours)
+        .mark_line(strokeWidth=width)
         .encode(
             x=x,
             y=y,
             color=colours(names, palette, field="rule"),
             strokeDash=alt.StrokeDash("rule:N", scale=alt.Scale(domain=names, range=dashes)),
-            strokeWidth=alt.condition(alt.datum.yours, alt.value(4), alt.value(1.8)),
             tooltip=["rule:N", alt.Tooltip("temperature:Q"), alt.Tooltip("p:Q", format=".3f")],
         )
+        for yours, width in ((False, 1.8), (True, 4.0))  # the reader's own above the others
     )
     marked = alt.Chart(pd.DataFrame({"temperature": [temperature], "p": [here]}))
     rule = marked.mark_rule(color=PLAIN, strokeDash=[4, 4]).encode(x=x)
@@ -167,7 +168,7 @@ def acceptance_lines(curves: Curves, *, temperature: float, here: float) -> alt.
     ends = "; ".join(
         f"{curve.name} {curve.p[0]:.3f} to {curve.p[-1]:.3f}" for curve in curves.lines
     )
-    return alt.LayerChart(layer=[rule, lines, point]).properties(
+    return alt.LayerChart(layer=[rule, lines, thick, point]).properties(
         height=440,
         title="Acceptance by rule",
         description=(

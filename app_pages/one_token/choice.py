@@ -166,7 +166,9 @@ def read(query: Mapping[str, str]) -> tuple[Choice, tuple[str, ...]]:
         if given in known:
             values[name] = given
         elif given is not None:
-            problems.append(f"{name} must be one of {', '.join(known)}; got {given}.")
+            problems.append(
+                f"{name} must be one of {', '.join(known)}; got {given[:60] or 'nothing'}."
+            )
     for name, field in NUMBERS.items():
         given = query.get(field.key)
         problem = None if given is None else field.problem(given)

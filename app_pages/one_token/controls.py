@@ -32,6 +32,7 @@ from app_pages.plain_text import plain
 from app_pages.state import Field
 
 _REMEMBERED = "token_choice"
+_PROBLEMS = "token_link_problems"
 _EDITOR = "token_own"
 _COLUMNS = {
     "word": st.column_config.TextColumn(disabled=True),
@@ -84,14 +85,21 @@ def arrived() -> bool:
 def _recalled() -> Choice:
     """What the widgets showed last, or what the address says where it is the one to ask."""
     if not arrived():
+        if state.mended():
+            _tell(st.session_state.pop(_PROBLEMS, ()))
         choice: Choice = st.session_state[_REMEMBERED]
         return choice
     choice, problems = token_choice.read(st.query_params.to_dict())
-    for problem in problems:
-        st.warning(f"{plain(problem)} The link is read without it.", icon=":material/link_off:")
+    _tell(problems)
     for key in [key for key in st.session_state if str(key).startswith("token_")]:
         del st.session_state[key]
+    st.session_state[_PROBLEMS] = problems
     return choice
+
+
+def _tell(problems: tuple[str, ...]) -> None:
+    for problem in problems:
+        st.warning(f"{plain(problem)} The link is read without it.", icon=":material/link_off:")
 
 
 def _set(key: str, value: object) -> str:

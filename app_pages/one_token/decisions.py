@@ -17,6 +17,7 @@ from app_pages.plain_text import plain
 from app_pages.state import SEED
 
 _KEY = "token_draw"
+_PROBLEM = "token_draw_problem"
 
 
 @st.fragment
@@ -43,11 +44,15 @@ def panel(choice: Choice) -> None:
 
 
 def _number() -> int:
+    problem: str | None = None
     if _KEY not in st.session_state:
         asked, problem = decision_in(st.query_params.to_dict())
-        if problem:
-            st.warning(f"{plain(problem)} 1 is used instead.", icon=":material/link_off:")
         st.session_state[_KEY] = float(asked)
+        st.session_state[_PROBLEM] = problem
+    elif state.mended():
+        problem = st.session_state.pop(_PROBLEM, None)
+    if problem:
+        st.warning(f"{plain(problem)} Decision 1 is told instead.", icon=":material/link_off:")
     st.number_input(
         DECISION.label,
         value=float(DECISION.default),

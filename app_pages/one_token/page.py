@@ -90,7 +90,8 @@ def _temperatures(choice: Choice) -> None:
             f"{choice.picked} words. The dot is where the sliders stand.\n\n"
             "At temperature 0 both models know one word only, and every rule asks the same: is it "
             "the same word? Heat makes both flat: speculative sampling then lives on their overlap, "
-            "while sample and match needs two dice to show one word, which grows rare."
+            "while sample and match needs two dice to show one word, which grows rare. Typical "
+            "acceptance jumps wherever a word crosses its threshold."
         )
         st.caption(f"Source of the rule: {choice.verification.source}.")
 

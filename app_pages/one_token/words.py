@@ -11,6 +11,7 @@ from app_pages.one_token.story import share
 Kind: TypeAlias = Literal["lossless", "lossy", "neither"]
 SAME = 1e-9
 """A total variation below it is rounding: the distance is computed from float probabilities."""
+_TV = "the total variation (TV)"
 
 
 def losslessness(choice: Choice, laws: Laws) -> tuple[Kind, str]:
@@ -20,23 +21,23 @@ def losslessness(choice: Choice, laws: Laws) -> tuple[Kind, str]:
     if rule.name == "greedy" and laws.distance > SAME:
         return "neither", (
             f"**{name}** gives the target's greedy output, always its most likely word, and is "
-            f"lossless for that. Beside sampling from P it is TV = {share(laws.distance)} off."
+            f"lossless for that. From sampling it differs: {_TV} from P is **{share(laws.distance)}**."
         )
     if rule.is_lossless(picked):
         how = "either way of picking" if len(rule.lossless_for) > 1 else f"{picked} drafts"
         return "lossless", (
             f"**Lossless for {how}.** Kept or replaced, the word that comes out has the target's "
-            "distribution: summed over every draft and verdict, it is TV = 0 from P."
+            f"distribution: summed over every draft and verdict, {_TV} from P is 0."
         )
     why = "in general" if not rule.lossless_for else f"for drafts that are {picked}"
     if laws.distance <= SAME:
         return "neither", (
-            f"**{name}** is lossy {why}, but not between these two: here what comes out is TV = 0 "
-            "from P."
+            f"**{name}** is lossy {why}, but not between these two: here {_TV} of what comes out "
+            "from P is 0."
         )
     return "lossy", (
-        f"**Lossy here.** What comes out differs from the target by **TV = "
-        f"{share(laws.distance)}**: that much of the probability lies on other words. {name} is "
+        f"**Lossy here.** What comes out is not distributed as P: {_TV} is "
+        f"**{share(laws.distance)}**, so much of the probability lies on other words. {name} is "
         f"lossy {why}."
     )
 
@@ -56,7 +57,7 @@ def acceptance(choice: Choice, laws: Laws) -> str:
         return f"{green} That sum **is** p: a drawn word is kept with just this chance.{once}"
     return (
         f"{green} Speculative sampling would keep that share of drawn words. {rule_name(choice)} "
-        f"with {choice.picked} words keeps **{share(laws.acceptance)}** = {formula}."
+        f"with {choice.picked} words keeps **{share(laws.acceptance)}**: {formula}."
     )
 
 

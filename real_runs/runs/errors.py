@@ -5,6 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 
+def printable(text: str) -> str:
+    r"""A text from a file with everything a terminal would obey, or break a line at, replaced.
+
+    >>> printable("a\x1b[31mb")
+    'a�[31mb'
+    """
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
 class RunFolderError(ValueError):
     """A run that cannot be used: names the file, the line if there is one, and what was expected.
 
@@ -17,7 +26,7 @@ class RunFolderError(ValueError):
         self.line = line
         self.problem = problem
         where = self.source if line is None else f"{self.source}, line {line}"
-        super().__init__(f"{where}: {problem}")
+        super().__init__(printable(f"{where}: {problem}"))
 
 
 class NewerSchemaError(RunFolderError):

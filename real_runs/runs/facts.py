@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from real_runs.models.identity import ModelIdentity
+from real_runs.runs.errors import printable
 from real_runs.runs.losslessness import losslessness_of
 from real_runs.runs.measurement import Run
 
@@ -36,7 +37,7 @@ def facts_of(run: Run) -> tuple[tuple[str, str], ...]:
         ("against plain decoding", _compared(run)),
         ("state", f"{run.status}, {len(run.records)} of {len(header.tasks)} requests"),
     ]
-    return tuple((what, value) for what, value in pairs if value)
+    return tuple((what, printable(value)) for what, value in pairs if value)
 
 
 def _model(model: ModelIdentity) -> str:

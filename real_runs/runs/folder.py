@@ -99,11 +99,11 @@ def open_run(folder: str | Path, header: Header, *, resume: bool = False) -> Ite
 
     A run that is complete is opened too and has no remaining task. Raises ValueError if another
     process writes there, if the run that is there has other settings, or is unfinished and `resume`
-    is not set; RunFolderError if the folder holds something else or a damaged run; OSError where it
-    cannot be written.
+    is not set, if the folder cannot be written; RunFolderError if it holds something else or a damaged
+    run; OSError if it cannot be made.
     """
     folder = Path(folder)
-    _check_place(folder)
+    check_place(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with only_process(folder):
         records: tuple[RequestRecord, ...] = ()
@@ -120,14 +120,20 @@ def open_run(folder: str | Path, header: Header, *, resume: bool = False) -> Ite
             _take_away_the_unfinished(folder, records)
         else:
             header = dataclasses.replace(header, status="running", sessions=())
-        writer = RunWriter(folder, header, records)
+        try:
+            writer = RunWriter(folder, header, records)
+        except OSError as error:
+            raise ValueError(
+                f"{folder} must be writable; {error.strerror or error}, and nothing was measured."
+            ) from error
         try:
             yield writer
         finally:
             writer.close()
 
 
-def _check_place(folder: Path) -> None:
+def check_place(folder: Path) -> None:
+    """RunFolderError for a place that holds something else than a run."""
     if folder.exists() and not folder.is_dir():
         raise RunFolderError(folder, problem="must be a folder; it is a file.")
     if folder.is_dir() and not (folder / HEADER).exists():

@@ -91,7 +91,22 @@ def _scalar(kind: Any, value: object, where: str) -> Any:
     if type(value) is not kind or (kind is float and not math.isfinite(value)):  # type: ignore[arg-type]
         wanted = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
         raise ValueError(f"{where} must be {wanted[kind]}; got {_shown(value)}.")
+    if kind is str and not is_text(str(value)):
+        raise ValueError(f"{where} must be text that UTF-8 can hold; got {_shown(value)}.")
     return value
+
+
+def is_text(value: str) -> bool:
+    """Whether a text can be written at all: JSON lets halves of surrogate pairs through.
+
+    >>> is_text("γ"), is_text(chr(0xD800))
+    (True, False)
+    """
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=64)

@@ -81,9 +81,10 @@ class PassRecord:
 class Mismatch:
     """Where the greedy text of task `task` first differs from plain decoding, and why it may.
 
-    `at` is the index into the tokens. `gap` is the distance of the two best logits in the one-token
-    pass, `change` the largest difference between its logits and those of the many-token pass: a near
-    tie, decided by rounding, has a gap below twice the change.
+    `at` is the index into the tokens. `gap` is how far, in the one-token pass, the logit of the lesser
+    of the two tokens that were taken lies below the best one (the distance of the two best, if these
+    were taken); `change` is the largest difference between its logits and those of the many-token
+    pass. A near tie, decided by rounding, has a gap below twice the change.
     """
 
     task: int
@@ -93,7 +94,7 @@ class Mismatch:
 
     @property
     def explained(self) -> bool:
-        """Whether rounding alone can have decided between the two best tokens."""
+        """Whether a difference as large as `change` can have decided between the two tokens."""
         return self.gap < 2.0 * self.change
 
 

@@ -80,11 +80,11 @@ def examine(
         return Mismatch(task=drafted.task, at=at, gap=0.0, change=0.0)  # one stopped: unexplained
     one = one_token_pass(target, prompt, plain.tokens, at)
     many = many_token_pass(target, prompt, drafted.tokens, steps, at)
-    second, best = np.sort(one)[-2:]
+    taken = [plain.tokens[at], drafted.tokens[at]]
     return Mismatch(
         task=drafted.task,
         at=at,
-        gap=float(best - second),
+        gap=float(one.max() - one[taken].min()),
         change=float(np.max(np.abs(one - many))),
     )
 

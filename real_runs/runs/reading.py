@@ -59,13 +59,17 @@ def read_header(folder: Path, unknown: Callable[[str], None] = lambda _: None) -
                 problem=f"written by a newer version of specdec (schema {version}; this one reads "
                 f"up to {SCHEMA_VERSION}); update specdec.",
             )
-        return from_json(Header, unseal(text.removesuffix(b"\n")), unknown)
+        header = from_json(Header, unseal(text.removesuffix(b"\n")), unknown)
     except RunFolderError:
         raise
     except SealError as error:
         raise RunFolderError(path, problem=f"this file {error}") from None
     except ValueError as error:
         raise RunFolderError(path, problem=str(error)) from None
+    if header.schema_version < 1:
+        problem = f"schema_version must be at least 1; got {header.schema_version}."
+        raise RunFolderError(path, problem=problem)
+    return header
 
 
 def read_requests(folder: Path, header: Header) -> Iterator[RequestRecord]:
@@ -119,8 +123,11 @@ def read_line(
 def read_lines(path: Path) -> Iterator[Line]:
     """Whole lines of a file, one by one; a last one without its line end is not given.
 
-    A file that is not there has none. Raises RunFolderError for a line that is too long.
+    A file that is not there has none. Raises RunFolderError for a line that is too long, and for what
+    is no file: a pipe would be waited for, a device never ends.
     """
+    if path.exists() and not path.is_file():
+        raise RunFolderError(path, problem="must be a file; it is something else.")
     try:
         stream = path.open("rb")
     except FileNotFoundError:

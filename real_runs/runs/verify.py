@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from real_runs.measure import plan_tasks
-from real_runs.runs.errors import NewerSchemaError, RunFolderError
+from real_runs.runs.errors import NewerSchemaError, RunFolderError, printable
 from real_runs.runs.header import Header
 from real_runs.runs.losslessness import Losslessness, Pairing, judge
 from real_runs.runs.measurement import RequestRecord, StepRecord
@@ -114,7 +114,7 @@ class _Findings:
 
     def add(self, place: str, problem: str) -> None:
         if len(self.texts) < MOST_FINDINGS:
-            self.texts.append(f"{place}: {problem}")
+            self.texts.append(printable(f"{place}: {problem}"))
         else:
             self.left_out += 1
 

@@ -1,0 +1,47 @@
+"""What each column of a measured run's tables holds, in a sentence."""
+
+from __future__ import annotations
+
+_PREDICTED = "predicted from the acceptance at the largest γ"
+COLUMNS = {
+    "gamma": "Draft length γ in tokens.",
+    "speedup": "Measured: plain decoding time per token / the same with the draft.",
+    "low": "Lower end of the 95 % interval over prompts.",
+    "high": "Upper end of the 95 % interval over prompts.",
+    "closure": "The formula's speedup with the run's own acceptance and costs at this γ.",
+    "closure error": "closure / speedup − 1.",
+    "tokens per round": "1 + accepted / rounds.",
+    "emitted per round": "The same less the tokens thrown away behind the end of a text.",
+    "accepted fraction": "accepted / drafted; engines call it acceptance rate. It is not p.",
+    "V": "Time of a target pass over γ + 1 tokens / over 1.",
+    "round cost": "Time of a round in plain target steps.",
+    "draft": "Share of decoding time in the draft.",
+    "pass": "Share of decoding time in target passes.",
+    "outside": "Share of decoding time in neither model.",
+    "whole request": "Measured speedup with prefill.",
+    "whole low": "Lower end of its 95 % interval over prompts.",
+    "whole high": "Upper end of its 95 % interval over prompts.",
+    "by depth": f"Speedup {_PREDICTED}, depth by depth.",
+    "one p": f"Speedup {_PREDICTED}, as one p for all depths.",
+    "article": "Speedup by the article's formula: the same p and c, V = 1, no overhead.",
+    "rounds": "Rounds that were measured at this γ.",
+    "prompts": "Prompts that were measured at every γ.",
+    "measured": "Measured decoding speedup over plain.",
+    "by depth error": "by depth / measured − 1.",
+    "one p error": "one p / measured − 1.",
+    "article error": "article / measured − 1.",
+    "tokens": "Measured tokens per round: 1 + accepted / rounds.",
+    "tokens by depth": f"Tokens per round {_PREDICTED}, depth by depth.",
+    "tokens one p": f"Tokens per round {_PREDICTED}, as one p.",
+    "emitted": "Measured tokens per round less those thrown away behind the end of a text.",
+    "emitted by depth": f"The same {_PREDICTED}, depth by depth.",
+    "emitted one p": f"The same {_PREDICTED}, as one p.",
+    "role": "The largest γ is the source of the predictions, the others are foreseen.",
+    "quantity": "What the run put into the formula: times in [s], V and overhead in plain steps.",
+    "value": "Over all prompts together.",
+    "depth": "Place of the token in its draft, from 1.",
+    "tested": "Rounds that judged a token at this depth.",
+    "accepted": "Rounds that kept it.",
+    "p": "accepted / tested.",
+}
+"""By the name that the page shows."""
