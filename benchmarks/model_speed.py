@@ -104,7 +104,7 @@ def measure_again(name: str) -> None:
         argv = ("measure", "--target", name)
         measure_models(SETTINGS[name], fresh, prompts="bundled", threads=THREADS, argv=argv)
         shutil.rmtree(RUNS / name, ignore_errors=True)
-        shutil.copytree(fresh, RUNS / name)
+        shutil.copytree(fresh, RUNS / name, ignore=shutil.ignore_patterns("lock"))
 
 
 def run_rows(name: str, summary: RunSummary | None = None) -> list[Row]:

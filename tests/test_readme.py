@@ -56,7 +56,7 @@ def test_session_prints_what_the_readme_says(command, expected):
 
 
 def test_a_wrong_digit_would_be_noticed():
-    command, expected = SESSIONS[0]
+    command, expected = next(session for session in SESSIONS if "2.8013" in session[1])
 
     assert not matches(expected.replace("2.8013", "2.8014"), run(command))
 
