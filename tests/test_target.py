@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_models import CONTEXT, save_model
 
+from real_runs.models.cache import growing_cache
 from real_runs.models.devices import as_device, as_dtype, set_threads
 from real_runs.target import load_target
 from simulator import decode, greedy
@@ -54,6 +55,26 @@ def test_one_by_one_is_all_at_once(target):
     target.rollback(4)
     alone = np.concatenate([target.extend(tokens[i : i + 1]) for i in range(4)])
     np.testing.assert_allclose(alone, together, rtol=0, atol=EXACT)
+
+
+def test_a_cache_that_has_to_grow_keeps_what_it_holds(target, monkeypatch):
+    """Room for two tokens at first: the passes below outgrow it several times, once after forgetting."""
+    monkeypatch.setitem(growing_cache.__globals__, "FIRST_CAPACITY", 1)
+    text = list(PROMPT[:1])
+    target.start(np.array(text))
+    layer = target._cache.layers[0]
+    capacities = {layer._buffers[0].shape[-2]}
+    for step in range(4):
+        tokens = [(7 * step + i) % 257 for i in range(5)]
+        rows = target.extend(np.array(tokens))
+        text += tokens
+        np.testing.assert_allclose(
+            rows, whole(target, text).logits[0, -5:].numpy(), rtol=0, atol=EXACT
+        )
+        target.rollback(2)
+        text = text[:-2]
+        capacities.add(layer._buffers[0].shape[-2])
+    assert len(capacities) > 2
 
 
 STEPS = st.lists(

@@ -11,6 +11,7 @@ from stats import CHI_SQUARE_LIMIT
 
 import simulator as sim
 from simulator._picking import pick
+from simulator.decoding import _judge_greedy
 from simulator.verification import chunks
 
 ROUNDS = 200_000
@@ -291,3 +292,16 @@ def test_two_tokens_together_follow_the_target(rule):
     expected = rounds * np.outer(target[0], target[1]).ravel()
     statistic = ((seen - expected) ** 2 / expected).sum()
     assert statistic < 53.0  # chi-square on 8 degrees of freedom exceeds it with chance 1e-8
+
+
+def test_the_loop_s_short_cut_for_greedy_is_the_rule():
+    rng = np.random.default_rng(9)
+    lengths = set()
+    for _ in range(300):
+        logits = rng.integers(4, size=(4, 5)).astype(np.float32)  # ties on purpose
+        drafted = np.where(rng.random(3) < 0.7, logits[:3].argmax(axis=1), rng.integers(5, size=3))
+        verdict = sim.verify_logits(logits[None], None, drafted[None], rule=sim.greedy(), rng=0)
+        short = _judge_greedy(logits, drafted.tolist())
+        assert short == (verdict.lengths[0], verdict.next_token[0])
+        lengths.add(short[0])
+    assert lengths == {0, 1, 2, 3}
