@@ -47,11 +47,6 @@ class Sampling:
         if self.order not in tuple(STEPS):  # also for what cannot be hashed
             raise ValueError(f"order must be one of {', '.join(STEPS)}; got {self.order!r}.")
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is a softmax and nothing else."""
-        return (self.temperature, self.top_k, self.top_p, self.min_p) == (1.0, 0, 1.0, 0.0)
-
     def probabilities(self, logits: npt.ArrayLike) -> FloatArray:
         """The distributions of logits, shape [..., vocabulary], in float64.
 
