@@ -9,6 +9,7 @@ from simulator.engine import simulate, simulate_counts, simulate_lengths
 from simulator.estimate import Estimate
 from simulator.generation import Generation, Round, replay
 from simulator.models import Draft, Drafter, Target
+from simulator.observation import METHODS, Clock, CountedUnit, Method, Observation
 from simulator.processes import (
     AcceptanceByDepth,
     AcceptanceProcess,
@@ -36,15 +37,18 @@ from simulator.toy import IndependentContexts, MarkovChain, ToyDrafter
 from simulator.verification import Verdict, draw, verify, verify_logits
 
 __all__ = [
+    "METHODS",
     "RULES",
     "AcceptanceByDepth",
     "AcceptanceProcess",
     "AcceptanceTable",
     "AcceptanceTotals",
     "Chain",
+    "Clock",
     "ConfidenceThreshold",
     "ConfidentAcceptance",
     "ConstantAcceptance",
+    "CountedUnit",
     "Counts",
     "Draft",
     "Drafter",
@@ -56,6 +60,8 @@ __all__ = [
     "LengthRule",
     "MarkovChain",
     "MeasuredRequest",
+    "Method",
+    "Observation",
     "Oracle",
     "PassTimes",
     "Picked",

@@ -4,45 +4,18 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
-from real_runs.engines import llamacpp, vllm
 from real_runs.engines.errors import MetricsFormatError
+from real_runs.engines.formats import ENGINES, FORMATS, LineFormat
 from real_runs.engines.lines import LONGEST_LINE, Line, MarkedLines, Stream
 from real_runs.engines.reading import Reading
 from real_runs.engines.skips import Skips
 
 Source: TypeAlias = str | os.PathLike[str] | Stream
 
-
-class Collector(Protocol):
-    """What an engine's module offers: it takes whole lines and says in the end what they count."""
-
-    def take(self, line: Line) -> None:
-        """Add what a line counts, or record why it is skipped."""
-
-    def readings(self, lines: int) -> list[Reading]:
-        """What was counted in a log of so many lines; empty if nothing was."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Engine:
-    collector: Callable[[str, Skips], Collector]
-    markers: tuple[str, ...]
-    shapes: str
-
-
-_ENGINES = {
-    "llama.cpp": _Engine(
-        collector=llamacpp.LlamaCpp, markers=llamacpp.MARKERS, shapes=llamacpp.SHAPES
-    ),
-    "vllm": _Engine(collector=vllm.IntervalLines, markers=vllm.MARKERS, shapes=vllm.SHAPES),
-}
-ENGINES = tuple(_ENGINES)
-"""The engines that `read_log` knows, by the name it takes and gives."""
 
 _OVERLONG = f"the line is longer than {LONGEST_LINE // 1024} KiB"
 
@@ -82,29 +55,32 @@ def read_text(text: str, *, engine: str | None = None, name: str = "text") -> tu
 
 
 def _read(stream: Stream, engine: str | None, source: str) -> tuple[Reading, ...]:
-    if engine is not None and engine not in _ENGINES:
+    if engine is not None and engine not in ENGINES:
         raise ValueError(f"engine must be one of {', '.join(ENGINES)}; got {engine!r}.")
-    engines = list(_ENGINES.values()) if engine is None else [_ENGINES[engine]]
+    formats = [
+        each for each in FORMATS if engine in {None, each.engine} and isinstance(each, LineFormat)
+    ]
     skips = Skips()
-    collectors = [(each.collector(source, skips), each) for each in engines]
+    collectors = [(each.collector(source, skips), each) for each in formats]
     lines = MarkedLines(
-        stream, source=source, markers=tuple(m for each in engines for m in each.markers)
+        stream, source=source, markers=tuple(m for each in formats for m in each.markers)
     )
     for line in lines:
         if line.cut:
-            skips.record(line.number, _OVERLONG, expected=" or ".join(_shapes_of(line, engines)))
+            skips.record(line.number, _OVERLONG, expected=" or ".join(_shapes_of(line, formats)))
             continue
-        for collector, _ in collectors:
-            collector.take(line)
+        for collector, each in collectors:
+            if any(marker in line.text for marker in each.markers):
+                collector.take(line)
     readings = [reading for each, _ in collectors for reading in each.readings(lines.read)]
     if not readings:
-        shapes = [each.shapes for each in engines]
+        shapes = [each.shapes for each in formats]
         raise _nothing_read(source, lines.read, skips, shapes)
     return _with_skips(readings, skips)
 
 
-def _shapes_of(line: Line, engines: list[_Engine]) -> list[str]:
-    return [each.shapes for each in engines if any(marker in line.text for marker in each.markers)]
+def _shapes_of(line: Line, formats: list[LineFormat]) -> list[str]:
+    return [each.shapes for each in formats if any(marker in line.text for marker in each.markers)]
 
 
 def _with_skips(readings: list[Reading], skips: Skips) -> tuple[Reading, ...]:

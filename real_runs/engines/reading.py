@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
-from simulator import Counts, ReportedRatio
+from simulator import (
+    AcceptanceTable,
+    Clock,
+    CountedUnit,
+    Counts,
+    Method,
+    Observation,
+    ReportedRatio,
+)
 
-_WRITTEN = {"vllm": "vLLM"}
+_WRITTEN = {
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+    "tensorrt-llm": "TensorRT-LLM",
+    "transformers": "Transformers",
+    "aiperf": "AIPerf",
+    "model-optimizer": "Model-Optimizer",
+    "lm-studio": "LM Studio",
+    "mlx": "MLX",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """A line that belongs to the format but gave no counts, and why."""
+    """A line that belongs to the format but gave no counts, and why.
+
+    `finding` is the code of what the doctor would call it, for a line with impossible numbers.
+    """
 
     line: int
     reason: str
+    finding: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +51,12 @@ class Reading:
     summed, inferred, or is missing. `lines` counts the lines read, `used` those with a record that
     counted: a record that goes on in further lines is in the first of them, and one line can hold
     several.
+
+    `units` are the requests, or the intervals, that were summed, as far as the text tells them
+    apart (the first 50,000). `gamma` is the configured draft length, where the text says so;
+    `undrafted_rounds` are rounds without a draft that the engine counted beside those in `counts`.
+    `clock` holds what the text says about time, for the same rounds. `version` is what the text
+    says of the engine's version, or what its layout implies.
     """
 
     engine: str
@@ -41,6 +69,42 @@ class Reading:
     used: int
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
+    unit: Literal["request", "interval"] = "interval"
+    units: tuple[CountedUnit, ...] = ()
+    gamma: int | None = None
+    undrafted_rounds: int | None = None
+    emitted: int | None = None
+    clock: Clock = field(default_factory=Clock)
+    method: Method | None = None
+    version: str | None = None
+
+    @property
+    def observation(self) -> Observation:
+        """The reading without how it was read: what the analysis takes."""
+        counts = self.counts
+        accepted = None
+        if isinstance(counts, AcceptanceTable):
+            accepted = sum(counts.accepted)
+        elif counts is not None:
+            accepted = counts.accepted
+        return Observation(
+            name=self.source,
+            engine=self.engine,
+            version=self.version,
+            method=self.method,
+            gamma=self.gamma,
+            rounds=None if counts is None else counts.rounds,
+            drafted=None if counts is None else counts.drafted,
+            accepted=accepted,
+            emitted=self.emitted,
+            undrafted_rounds=self.undrafted_rounds,
+            length_rule="unknown" if counts is None else counts.length_rule,
+            counts=counts,
+            printed=self.printed,
+            unit=self.unit,
+            units=self.units,
+            clock=self.clock,
+        )
 
     @property
     def title(self) -> str:
