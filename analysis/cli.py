@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from analysis.cli_compare import register as register_compare
+from analysis.cli_logs import register as register_logs
 from analysis.cli_runs import register
 from analysis.options import (
     AcceptedFraction,
@@ -22,11 +24,7 @@ from analysis.options import (
     AtOnce,
     ByDepth,
     CostRatio,
-    Engine,
     Gamma,
-    KnownCostRatio,
-    LogFile,
-    LoggedGamma,
     MaxGamma,
     MeasuredGamma,
     OutputFormat,
@@ -38,7 +36,6 @@ from analysis.options import (
     Seed,
     TableFile,
     TokensPerRound,
-    VerifyCost,
     VerifyCostText,
     acceptance,
     numbers,
@@ -155,57 +152,6 @@ def predict(
     )
 
 
-@app.command(name="import")
-def import_command(
-    source: LogFile,
-    engine: Engine = None,
-    gamma: LoggedGamma = None,
-    cost_ratio: KnownCostRatio = None,
-    verify_cost: VerifyCost = 1.0,
-    overhead: Overhead = 0.0,
-    output: OutputFormat = Format.TABLE,
-) -> None:
-    """Read an engine's log: counts, what p really is, what the printed rate is not."""
-    from analysis.import_report import ImportedLog, import_report  # noqa: PLC0415
-    from analysis.log_summary import summarize  # noqa: PLC0415
-    from real_runs.engines import read_log  # noqa: PLC0415
-
-    name = "stdin" if source == "-" else source
-    if source == "-" and sys.stdin is None:
-        raise ValueError("stdin is closed; there is nothing to read.")
-    stream = sys.stdin.buffer if source == "-" else Path(source)
-    readings = read_log(stream, engine=engine, name=name)
-    logs = tuple(
-        ImportedLog(
-            name=reading.title,
-            definition=reading.definition,
-            counts=reading.counts,
-            summary=summarize(
-                reading.counts,
-                printed=reading.printed,
-                gamma=gamma,
-                cost_ratio=cost_ratio,
-                verify_cost=verify_cost,
-                overhead=overhead,
-            ),
-            printed=reading.printed,
-            lines=reading.lines,
-            used=reading.used,
-            notes=reading.notes,
-            skipped=tuple(f"line {entry.line}: {entry.reason}" for entry in reading.skipped),
-        )
-        for reading in readings
-    )
-    parameters = (
-        ("source", name),
-        ("gamma", gamma),
-        ("cost_ratio", cost_ratio),
-        ("verify_cost", verify_cost),
-        ("overhead", overhead),
-    )
-    emit(import_report(logs, parameters), output)
-
-
 @app.command(name="app")
 def app_command(
     port: Port = 8501,
@@ -271,7 +217,9 @@ def _method(counts: bool, table_file: Path | None) -> str:  # noqa: FBT001
     return "binomial counts" if counts else "flipped tokens"
 
 
+register_logs(app)
 register(app)
+register_compare(app)
 
 
 def main() -> None:

@@ -1,9 +1,93 @@
-"""From a printed ratio to the p that would explain it: an equivalent, not a measurement."""
+"""From a number in the field's words to all that follows, and to the p that would explain a mean."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from analysis.conversion.conversion import Conversion, converted
+from analysis.conversion.names import engine_name, find_name
+from analysis.conversion.quantities import ASSUMPTIONS
+from analysis.conversion.values import Given, Known, read_values
 from analysis.optimum import p_from_tokens
 from simulator._checks import as_count, as_nonnegative, as_probability
+
+_LONGEST_GAMMA = 10_000
+
+
+def convert(
+    quantity: str,
+    value: Given,
+    *,
+    gamma: int | None = None,
+    window: int | None = None,
+    engine: str | None = None,
+    version: str | None = None,
+    half_width: float | None = None,
+    known: Collection[str] = (),
+) -> Conversion:
+    """All that follows from a number in the words of an engine, and what does not, with the reason.
+
+    `quantity` is a canonical word ("tokens_per_round", "survival", …) or an engine's own ("accept
+    rate"), then with `engine`, and `version` where the word changed its meaning. `value` is a number,
+    a text as it was printed ("2.92", "64.5%", "0.805, 0.632, 0.483"), or a list: a text carries the
+    rounding of its last digit, and so do all results. `gamma` is the longest chain drafted per round
+    [tokens]; `window` what a target pass verifies, the root included (SGLang's num_draft_tokens):
+    γ + 1 for a chain, the size of a tree. `known` names assumptions that hold ("full_drafts",
+    "chain", …), so that what needs only these follows exactly.
+
+    Raises ValueError for an unknown word, engine or assumption, for a word that means several
+    quantities, for a number that cannot be what it is called, and for p in the name of an engine
+    that prints none.
+
+    >>> result = convert("accept rate", "0.54", engine="sglang", version="0.5.9", window=4)
+    >>> result.quantity, result.get("tokens_per_round").value
+    ('fraction_with_bonus', 2.16)
+    >>> result = convert("acceptance rate", "64.5%", engine="vllm", version="0.9.1", gamma=3)
+    >>> round(result.get("tokens_per_round").value, 3), result.get("tokens_per_round").assumptions
+    (2.935, ('chain', 'full_drafts'))
+    >>> [round(tokens, 4) for tokens in result.get("tokens_per_round").range]
+    [2.9335, 2.9365]
+    """
+    granted = frozenset([known] if isinstance(known, str) else known)
+    unknown = sorted(granted.difference(ASSUMPTIONS))
+    if unknown:
+        raise ValueError(
+            f"known must name some of {', '.join(ASSUMPTIONS)}; got {unknown[0]!r:.40}."
+        )
+    if not isinstance(quantity, str):
+        raise ValueError(
+            f"quantity must be a word such as 'tokens_per_round'; got {quantity!r:.40}."
+        )
+    engine = None if engine is None else engine_name(engine)
+    name = find_name(quantity, engine, version)
+    word = quantity.strip().lower().replace(" ", "_") if name is None else name.quantity
+    read = read_values(
+        value, half_width=half_width, percent=name is not None and name.unit == "percent"
+    )
+    beside = {
+        key: Known.exact([float(as_count(key, given, least=least, most=_LONGEST_GAMMA))])
+        for key, given, least in (("gamma", gamma, 1), ("window", window, 2))
+        if given is not None and key != word
+    }
+    if len(beside) == 2 and beside["window"].values[0] <= beside["gamma"].values[0]:
+        raise ValueError(f"window must be at least gamma + 1 ({gamma} + 1); got {window}.")
+    if gamma is not None and window == gamma + 1:
+        granted |= {"chain"}
+    warnings: tuple[str, ...] = ()
+    if read.fraction_for_percent and name is not None and read.known.values[0] > 0.0:
+        number = f"{read.known.values[0]:g}"
+        sentence = f"{number} was read as a fraction; a percent is written {number}%."
+        warnings = (f"{name.engine} prints this as a percent or did once; {sentence}",)
+    return converted(
+        word,
+        read.known,
+        name=name,
+        beside=beside,
+        granted=granted,
+        engine=engine,
+        version=version,
+        warnings=warnings,
+    )
 
 
 def equivalent_p(

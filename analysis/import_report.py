@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from analysis.import_rows import COLUMNS, log_rows
+from analysis.doctor import Diagnosis
+from analysis.group_rows import GROUPS, group_rows, groups_sentence
+from analysis.groups import Groups
+from analysis.import_rows import COLUMNS, log_rows, time_rows
 from analysis.log_summary import LogSummary
-from analysis.output import Cell, Report, Section
+from analysis.output import Cell, Report, Row, Section
 from analysis.uncertainty import one_p_probability
 from simulator import AcceptanceTable, Counts, ReportedRatio
 
@@ -32,27 +35,65 @@ class ImportedLog:
     used: int
     notes: tuple[str, ...]
     skipped: tuple[str, ...]
+    diagnosis: Diagnosis | None = None
+    groups: Groups | None = None
 
 
 def import_report(
     logs: tuple[ImportedLog, ...], parameters: tuple[tuple[str, Cell], ...]
 ) -> Report:
     """The report of all logs found in one source."""
-    rows = tuple(
-        (log.name, *row) for log in logs for row in log_rows(log.counts, log.summary, log.printed)
-    )
+    rows = tuple((log.name, *row) for log in logs for row in _quantities(log))
     tables = [log.counts for log in logs if isinstance(log.counts, AcceptanceTable)]
     alone = len(logs) == 1
     return Report(
         command="import",
         parameters=parameters,
-        sections=(Section(name="quantities", columns=("log", *COLUMNS), rows=rows, grouped=True),),
-        headline="\n".join(f"{log.name}: {conclusion(log.summary)}" for log in logs),
+        sections=(
+            Section(name="quantities", columns=("log", *COLUMNS), rows=rows, grouped=True),
+            *_group_sections(logs),
+            *_finding_sections(logs),
+        ),
+        headline="\n".join(_headline(log) for log in logs),
         notes=tuple(
             note if alone else f"{log.name}: {note}" for log in logs for note in _notes(log)
         ),
         table=tables[0] if alone and tables else None,
     )
+
+
+def _quantities(log: ImportedLog) -> tuple[Row, ...]:
+    times = None if log.diagnosis is None else log.diagnosis.times[0]
+    return (*log_rows(log.counts, log.summary, log.printed), *time_rows(times))
+
+
+def _group_sections(logs: tuple[ImportedLog, ...]) -> tuple[Section, ...]:
+    rows = tuple(
+        (log.name, *row) for log in logs if log.groups is not None for row in group_rows(log.groups)
+    )
+    if not rows:
+        return ()
+    return (Section(name="groups", columns=("log", *GROUPS), rows=rows, grouped=True),)
+
+
+def _finding_sections(logs: tuple[ImportedLog, ...]) -> tuple[Section, ...]:
+    rows = tuple(
+        (log.name, found.code, found.kind, found.evidence, found.reason, found.advice)
+        for log in logs
+        if log.diagnosis is not None
+        for found in log.diagnosis.findings
+    )
+    if not rows:
+        return ()
+    columns = ("log", "finding", "kind", "evidence", "reason", "advice")
+    wide = ("kind", "evidence", "reason", "advice")  # a screen shows them as sentences below
+    return (Section(name="findings", columns=columns, rows=rows, too_wide=wide, hidden=True),)
+
+
+def _headline(log: ImportedLog) -> str:
+    findings = () if log.diagnosis is None else log.diagnosis.findings
+    lines = [f"  {found.code.replace('_', ' ')}: {found.sentence}" for found in findings]
+    return "\n".join((f"{log.name}: {conclusion(log.summary)}", *lines))
 
 
 def conclusion(summary: LogSummary) -> str:
@@ -79,6 +120,7 @@ def _notes(log: ImportedLog) -> list[str]:
         f"{log.used:,} of {log.lines:,} lines were used{skipped}.",
         f"acceptance rate: {log.definition}",
         *log.notes,
+        *(() if log.groups is None else (groups_sentence(log.groups),)),
         *_findings(log),
         *(f"skipped {entry}" for entry in log.skipped),
     ]

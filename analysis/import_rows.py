@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from analysis.log_summary import LogSummary
 from analysis.output import Row
+from analysis.pass_time import PassTime
 from analysis.uncertainty import Range
 from simulator import AcceptanceTable, Counts, Estimate, ReportedRatio
 
@@ -21,6 +22,28 @@ def log_rows(
         *_token_rows(summary, printed),
         *_speed_rows(summary),
     )
+
+
+def time_rows(times: PassTime | None) -> tuple[Row, ...]:
+    """What a round takes, in seconds and in plain steps; none where the log says nothing of time."""
+    if times is None:
+        return ()
+    named = (
+        ("seconds per round", times.seconds_per_round),
+        ("rounds per second", times.rounds_per_s),
+        ("cost of a round in plain steps", times.round_cost),
+        ("share of a round spent drafting", times.draft_share),
+        ("speedup by the clock", times.speedup),
+    )
+    rows: list[Row] = []
+    for name, derived in named:
+        if derived is None:
+            continue
+        low, high = derived.bounds(2.0)
+        known = (None, None) if low == high else (low, high)
+        error = ", ± 2 se" if derived.se_most else ""
+        rows.append((name, derived.number, *known, f"{derived.how}{error}"))
+    return tuple(rows)
 
 
 def _count_rows(counts: Counts, summary: LogSummary) -> list[Row]:

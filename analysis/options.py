@@ -64,9 +64,6 @@ TokensPerRound = Annotated[
 ]
 MeasuredGamma = Annotated[int | None, typer.Option(help="Draft length behind the measured mean.")]
 LogFile = Annotated[str, typer.Argument(metavar="FILE", help="An engine's log; - is stdin.")]
-Engine = Annotated[
-    str | None, typer.Option(help="vllm or llama.cpp; found in the text if not given.")
-]
 Port = Annotated[int, typer.Option(min=1, max=65_535, help="Port of the app.")]
 Address = Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")]
 LoggedGamma = Annotated[

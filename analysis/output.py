@@ -34,7 +34,7 @@ class Section:
     """A named table: one cell per column in every row.
 
     On a terminal `too_wide` columns are left out, and the rows of a `grouped` table stand under the
-    value of their first column.
+    value of their first column. A `hidden` section is for programs: people get it as sentences.
     """
 
     name: str
@@ -42,6 +42,7 @@ class Section:
     rows: tuple[Row, ...]
     too_wide: tuple[str, ...] = ()
     grouped: bool = False
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,8 @@ def tables(report: Report) -> str:
     """All sections of a report as text, as wide as the terminal."""
     console = Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH, highlight=False)
     with console.capture() as capture:  # printed by rich itself, a closed pipe would exit with 1
-        for number, section in enumerate(report.sections):
+        shown = [section for section in report.sections if not section.hidden]
+        for number, section in enumerate(shown):
             if number:
                 console.print()
             _print(console, section)

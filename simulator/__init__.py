@@ -8,6 +8,7 @@ from simulator.drafts import Chain
 from simulator.engine import simulate, simulate_counts, simulate_lengths
 from simulator.estimate import Estimate
 from simulator.generation import Generation, Round, replay
+from simulator.mixtures import BetaMixture, EasyHardChain, HitMiss, Process, TextProcess
 from simulator.models import Draft, Drafter, Target
 from simulator.observation import METHODS, Clock, CountedUnit, Method, Observation
 from simulator.processes import (
@@ -17,6 +18,8 @@ from simulator.processes import (
     ConstantAcceptance,
     calibrated_acceptance,
 )
+from simulator.request_counts import RoundsInOrder, SimulatedRequests
+from simulator.requests import simulate_requests
 from simulator.rules import (
     RULES,
     Picked,
@@ -34,6 +37,8 @@ from simulator.stopping import ConfidenceThreshold, FixedLength, Heuristic, Orac
 from simulator.strategies import Strategy, draft_model
 from simulator.totals import AcceptanceTotals, Counts, ReportedRatio
 from simulator.toy import IndependentContexts, MarkovChain, ToyDrafter
+from simulator.trace import TraceReplay
+from simulator.trace_walk import replay_texts
 from simulator.verification import Verdict, draw, verify, verify_logits
 
 __all__ = [
@@ -43,6 +48,7 @@ __all__ = [
     "AcceptanceProcess",
     "AcceptanceTable",
     "AcceptanceTotals",
+    "BetaMixture",
     "Chain",
     "Clock",
     "ConfidenceThreshold",
@@ -52,10 +58,12 @@ __all__ = [
     "Counts",
     "Draft",
     "Drafter",
+    "EasyHardChain",
     "Estimate",
     "FixedLength",
     "Generation",
     "Heuristic",
+    "HitMiss",
     "IndependentContexts",
     "LengthRule",
     "MarkovChain",
@@ -65,15 +73,20 @@ __all__ = [
     "Oracle",
     "PassTimes",
     "Picked",
+    "Process",
     "ReportedRatio",
     "Round",
+    "RoundsInOrder",
     "Rule",
     "Sampling",
+    "SimulatedRequests",
     "StepTimes",
     "Stop",
     "Strategy",
     "Target",
+    "TextProcess",
     "ToyDrafter",
+    "TraceReplay",
     "Verdict",
     "block_verification",
     "calibrated_acceptance",
@@ -84,10 +97,12 @@ __all__ = [
     "lenience",
     "one_hot",
     "replay",
+    "replay_texts",
     "sample_and_match",
     "simulate",
     "simulate_counts",
     "simulate_lengths",
+    "simulate_requests",
     "speculative_sampling",
     "typical_acceptance",
     "verify",

@@ -13,8 +13,10 @@ import time
 import numpy as np
 
 from simulator._checks import IntArray, Rng, as_count, as_generator
+from simulator._streams import simulate_streams
 from simulator.acceptance import AcceptanceTable
 from simulator.flips import Progress, count_flips, flip
+from simulator.mixtures import TEXT_PROCESSES
 from simulator.stopped import simulate_stopped
 from simulator.strategies import Strategy
 
@@ -43,11 +45,14 @@ def simulate(
 
     A stopping rule that looks back (`Heuristic`) needs to know which rounds follow each other:
     `rounds` are those of `streams` requests side by side, rounds / streams each, and every request
-    begins anew. For other rules rounds are independent and `streams` changes nothing. The table of a
-    draft that may end early carries its `length_rule`.
+    begins anew. The same holds for acceptance that differs between requests or along the text
+    (`BetaMixture`, `EasyHardChain`, `HitMiss`, `TraceReplay`): one request has one p, or one text.
+    Otherwise rounds are independent and `streams` changes nothing. The table of a draft that may end
+    early carries its `length_rule`.
 
     Raises ValueError for rounds below 1, rounds that are no multiple of streams, more than
-    `MAX_FLIPS` expected flips, or more than 10^9 rounds of drafts that may end early.
+    `MAX_FLIPS` expected flips, more than 10^9 rounds of drafts that may end early, and a trace in
+    which tokens that these drafts test were never tested.
 
     >>> from simulator import draft_model
     >>> table = simulate(draft_model(p=0.7, gamma=4), rounds=200_000, rng=0)
@@ -64,6 +69,10 @@ def simulate(
     generator = as_generator(rng)
     if not strategy.draft.is_fixed:
         return simulate_stopped(strategy, rounds, streams, generator, progress)
+    gamma, process = strategy.draft.gamma, strategy.acceptance
+    if isinstance(process, TEXT_PROCESSES):
+        as_count("rounds × (gamma + 1)", rounds * (gamma + 1), most=MAX_FLIPS)
+        return simulate_streams(process, gamma, rounds, streams, generator, progress)
     conditional = strategy.conditional_acceptance
     expected = _expected_flips(rounds, conditional)
     if expected > MAX_FLIPS:

@@ -7,27 +7,25 @@ from dataclasses import dataclass
 
 from simulator._checks import as_count
 from simulator.drafts import MAX_GAMMA, Chain
-from simulator.processes import (
-    AcceptanceByDepth,
-    AcceptanceProcess,
-    ConfidentAcceptance,
-    ConstantAcceptance,
-)
+from simulator.mixtures import TEXT_PROCESSES, Process
+from simulator.processes import AcceptanceByDepth, ConfidentAcceptance, ConstantAcceptance
 from simulator.stopping import ConfidenceThreshold, FixedLength, Stop
+from simulator.trace import TraceReplay
 
-_PROCESSES = (ConstantAcceptance, AcceptanceByDepth, ConfidentAcceptance)
+_PROCESSES = (ConstantAcceptance, AcceptanceByDepth, ConfidentAcceptance, *TEXT_PROCESSES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy:
     """A way of drafting, as data: its name, the shape of its draft, how its tokens are accepted.
 
-    Raises ValueError for a draft that stops by a confidence of which the acceptance knows nothing.
+    Raises ValueError for a draft that stops by a confidence of which the acceptance knows nothing,
+    and for one that may end early under a law that differs between requests or along the text.
     """
 
     name: str
     draft: Chain
-    acceptance: AcceptanceProcess
+    acceptance: Process
 
     def __post_init__(self) -> None:
         stops_by_it = isinstance(self.draft.stop, ConfidenceThreshold)
@@ -37,9 +35,23 @@ class Strategy:
                 f"ConfidentAcceptance; got {self.acceptance!r}."
             )
 
+        if isinstance(self.acceptance, TEXT_PROCESSES) and not self.draft.is_fixed:
+            raise ValueError(
+                f"{type(self.acceptance).__name__} needs drafts of fixed length; got {self.draft!r}."
+            )
+
     @property
     def conditional_acceptance(self) -> tuple[float, ...]:
-        """P(accepted | tested) per depth of a draft of gamma tokens, shape [gamma]."""
+        """P(accepted | tested) per depth of a draft of gamma tokens, shape [gamma].
+
+        Raises ValueError for a law that differs between requests or along the text.
+        """
+        if isinstance(self.acceptance, TEXT_PROCESSES):
+            raise ValueError(
+                f"acceptance must be the same in every round; got {type(self.acceptance).__name__}, "
+                "which belongs to whole requests: simulate, simulate_requests and "
+                "analysis.process_law take it."
+            )
         return self.acceptance.conditional(self.draft.gamma)
 
 
@@ -48,7 +60,7 @@ def draft_model(
     gamma: int | None = None,
     p: float | None = None,
     by_depth: Sequence[float] | None = None,
-    acceptance: AcceptanceProcess | None = None,
+    acceptance: Process | None = None,
     stop: Stop | None = None,
 ) -> Strategy:
     """A small model drafts a chain of `gamma` tokens, the target checks them in one pass.
@@ -86,7 +98,10 @@ def draft_model(
     if not isinstance(acceptance, _PROCESSES):
         names = ", ".join(kind.__name__ for kind in _PROCESSES)
         raise ValueError(f"acceptance must be one of {names}; got {acceptance!r}.")
-    acceptance.conditional(gamma)  # refuses a gamma beyond the known depths
+    if isinstance(acceptance, AcceptanceByDepth):
+        acceptance.conditional(gamma)  # refuses a gamma beyond the known depths
+    if isinstance(acceptance, TraceReplay) and acceptance.every_position:
+        as_count("gamma", gamma, most=acceptance.gamma)
     draft = Chain(gamma=gamma, stop=FixedLength() if stop is None else stop)
     return Strategy(name="draft_model", draft=draft, acceptance=acceptance)
 

@@ -59,9 +59,8 @@ def test_the_names_of_sources(tmp_path):
 def test_two_engines_in_one_file_are_two_readings():
     readings = read_text(f"{LINE}\n{LLAMA}")
 
-    assert (
-        sorted(reading.engine for reading in readings) == sorted(ENGINES) == ["llama.cpp", "vllm"]
-    )
+    assert [reading.engine for reading in readings] == ["llama.cpp", "vllm"]
+    assert {"llama.cpp", "vllm"} <= set(ENGINES)
 
 
 def test_an_engine_can_be_chosen():
@@ -70,11 +69,13 @@ def test_an_engine_can_be_chosen():
 
     with pytest.raises(MetricsFormatError) as error:
         read_text(f"{LLAMA}\n", engine="vllm", name="server.log")
-    assert str(error.value) == (
+    sentence = str(error.value)
+    assert sentence.startswith(
         "server.log: no metrics of speculative decoding (lines read: 1); "
-        "expected 'SpecDecoding metrics: ...' (vLLM)."
+        "expected 'SpecDecoding metrics: ...' (vLLM)"
     )
-    with pytest.raises(ValueError, match=r"^engine must be one of llama.cpp, vllm; got 'vlm'\.$"):
+    assert "llama.cpp" not in sentence
+    with pytest.raises(ValueError, match=r"^engine must be one of llama\.cpp, .*; got 'vlm'\.$"):
         read_text(LINE, engine="vlm")
 
 
@@ -95,14 +96,6 @@ def test_skipped_lines_of_one_engine_are_told_with_the_counts_of_another():
             "x: this is packed with gzip; unpack it first, expected the text of a log.",
         ),
         ("a".encode("utf-16"), "x: this is UTF-16 text; save it as UTF-8 first."),
-        (
-            b"hello\n\n",
-            (
-                "x: no metrics of speculative decoding (lines read: 2); expected 'draft acceptance = ...', "
-                "'statistics ...: #calls = ...' or 'n_drafted = ...' (llama.cpp) or 'SpecDecoding metrics: "
-                "...' (vLLM)."
-            ),
-        ),
     ],
 )
 def test_a_file_that_is_no_log_is_told_so_in_a_sentence(content, sentence):
@@ -110,6 +103,16 @@ def test_a_file_that_is_no_log_is_told_so_in_a_sentence(content, sentence):
         read_log(io.BytesIO(content), name="x")
 
     assert str(error.value) == sentence
+
+
+def test_a_text_without_metrics_is_told_what_is_read():
+    with pytest.raises(MetricsFormatError) as error:
+        read_text("hello\n\n", name="x")
+
+    sentence = str(error.value)
+    assert sentence.startswith("x: no metrics of speculative decoding (lines read: 2); expected ")
+    assert all(name in sentence for name in ("llama.cpp", "vLLM"))
+    assert len(sentence) < 600
 
 
 def test_a_zip_archive_is_told_so():

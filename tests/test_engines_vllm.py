@@ -117,14 +117,18 @@ def test_two_lines_of_one_length_sum_to_a_table():
             "agrees with everything printed and rests on every draft having that many tokens (in line 1 "
             "the printed ratios alone allow 913 to 943)."
         ),
+        "Counts per depth are recovered from rounded ratios.",
+        (
+            "Drafted tokens over their throughput give the length of the intervals: 2688 s in all, "
+            "0.5 rounds per second of all requests together."
+        ),
     )
 
 
 def test_the_note_of_one_line_says_what_its_rounds_rest_on():
     (reading,) = read_text(line(*SAMPLES[2][0]))
 
-    (note,) = reading.notes
-    assert note == (
+    assert reading.notes[0] == (
         "Rounds are not printed: 3652 drafted / 4 = 913 agrees with everything printed and rests on "
         "every draft having 4 tokens; the printed ratios alone allow 913 to 943."
     )
@@ -133,8 +137,9 @@ def test_the_note_of_one_line_says_what_its_rounds_rest_on():
 def test_the_note_says_when_the_ratios_alone_give_the_rounds():
     (reading,) = read_text(line(*SAMPLES[0][0]))
 
-    assert reading.notes == (
+    assert reading.notes[:2] == (
         "Rounds are not printed: 208 is the only number that agrees with everything printed.",
+        "Counts per depth are recovered from rounded ratios.",
     )
 
 
@@ -282,12 +287,6 @@ GOOD = line(*SAMPLES[0][0])
         (GOOD.replace("0.938", "0." + "9" * 5000), "Per-position acceptance rate has more than 18 digits"),
         (GOOD.replace("0.938", ", ".join(["0.938"] * 300)), "lists more than 256 positions"),
         ("DiffusionDecoding " + GOOD[GOOD.index("metrics:") :], "gives these counters other meanings"),
-        (
-            ("Speculative metrics: Draft acceptance rate: 0.607, System efficiency: 0.510, Number of "
-            "speculative tokens: 4, Number of accepted tokens: 32594, Number of draft tokens: 53716, "
-            "Number of emitted tokens: 34244."),
-            "vLLM V0 counts acceptances after a rejection",
-        ),
     ],
 )  # fmt: skip
 def test_a_line_that_gives_no_counts_says_why(bad, reason):
@@ -340,3 +339,44 @@ def test_everything_accepted_is_a_table_of_full_rounds():
     (reading,) = read_text(line(70, 70, "8.00", ", ".join(["1.000"] * 7), "100.0"))
 
     assert reading.counts.accepted == (10,) * 7
+
+
+def test_the_wording_of_the_first_version_and_prose_about_the_longest_are_read():
+    # "probabilities" in vllm pull request 17010; a loop that keeps everything
+    (first,) = read_text(
+        line(*SAMPLES[0][0]).replace("acceptance rate: 0.938", "acceptance probabilities: 0.938")
+    )
+    (loop,) = read_text(
+        "SpecDecoding metrics: Mean acceptance length: 3.00 (max), per-position 1.000, 1.000, "
+        "Avg Draft acceptance rate: 100.0%"
+    )
+
+    assert first.counts.accepted == (195, 160, 119)
+    assert loop.counts is None
+    assert [(r.quantity, r.value) for r in loop.printed] == [
+        ("accepted_fraction", 1.0),
+        ("tokens_per_round", 3.0),
+        ("survival", 1.0),
+        ("survival", 1.0),
+    ]
+
+
+def test_a_draft_that_is_dead_behind_its_first_token_is_read():
+    # 0.139 and seven zeros: the form of a draft broken after its first position
+    (reading,) = read_text(
+        line(139, 8000, "1.14", "0.139" + ", 0.000" * 7, "1.7", head="Engine 000: ")
+    )
+
+    assert reading.counts.accepted == (139, *([0] * 7))
+    assert reading.gamma == 8
+
+
+def test_the_reading_says_which_version_and_draft_length_it_is_of():
+    (one,) = read_text(line(*SAMPLES[0][0]))
+    (two,) = read_text(line(*SAMPLES[0][0]) + "\n" + line(*SAMPLES[1][0]))
+
+    assert (one.version, one.gamma) == ("V1", 3)
+    assert (two.version, two.gamma) == ("V1", None)
+    assert two.observation.units == two.units
+    assert [unit.counts.rounds for unit in two.units] == [208, 652]
+    assert two.unit == "interval"

@@ -2,7 +2,23 @@
 
 from real_runs.engines.errors import MetricsFormatError
 from real_runs.engines.formats import ENGINES
-from real_runs.engines.read import read_log, read_text
+from real_runs.engines.read import read_difference, read_log, read_text
 from real_runs.engines.reading import Reading, Skipped
+from real_runs.engines.speculation_profile import (
+    speculation_profile,
+    write_speculation_profile,
+)
+from real_runs.engines.transformers_hook import record_assisted
 
-__all__ = ["ENGINES", "MetricsFormatError", "Reading", "Skipped", "read_log", "read_text"]
+__all__ = [
+    "ENGINES",
+    "MetricsFormatError",
+    "Reading",
+    "Skipped",
+    "read_difference",
+    "read_log",
+    "read_text",
+    "record_assisted",
+    "speculation_profile",
+    "write_speculation_profile",
+]

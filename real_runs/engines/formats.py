@@ -2,24 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol, runtime_checkable
 
-from real_runs.engines import llamacpp, vllm
+from real_runs.engines import (
+    aiperf,
+    aiperf_requests,
+    eagle,
+    generic,
+    gpt_fast,
+    inferencex,
+    llamacpp,
+    llamacpp_timings,
+    lm_studio,
+    mlx,
+    mlx_tokens,
+    model_optimizer,
+    prometheus,
+    prometheus_gauges,
+    sdb,
+    sglang,
+    sglang_requests,
+    sglang_servers,
+    sglang_sweeps,
+    spec_bench,
+    speculation_profile_reading,
+    speculators,
+    tensorrt_llm,
+    tensorrt_llm_iterations,
+    tensorrt_llm_report,
+    tensorrt_llm_requests,
+    vllm,
+    vllm_bench,
+    vllm_bench_json,
+    vllm_offline,
+    vllm_requests,
+)
 from real_runs.engines.lines import Line
+from real_runs.engines.objects import JsonObject, Where
 from real_runs.engines.reading import Reading
 from real_runs.engines.skips import Skips
 
-JsonObject: TypeAlias = Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Where:
-    """The line on which a JSON object begins, and the objects around it, outermost first."""
-
-    line: int
-    parents: tuple[JsonObject, ...] = ()
+__all__ = [
+    "ENGINES",
+    "FORMATS",
+    "Cumulative",
+    "JsonObject",
+    "LineCollector",
+    "LineFormat",
+    "ObjectCollector",
+    "ObjectFormat",
+    "Where",
+]
 
 
 class LineCollector(Protocol):
@@ -30,6 +65,14 @@ class LineCollector(Protocol):
 
     def readings(self, lines: int) -> list[Reading]:
         """What was counted in a log of so many lines; empty if nothing was."""
+
+
+@runtime_checkable
+class Cumulative(Protocol):
+    """What a collector of counters since the start offers besides."""
+
+    def start_here(self) -> bool:
+        """Count from here on, what was taken being the state before; False if nothing was."""
 
 
 class ObjectCollector(Protocol):
@@ -46,13 +89,17 @@ class ObjectCollector(Protocol):
 class LineFormat:
     """A format of lines; its collector gets every line that contains one of the `markers`.
 
-    `shapes` shows what is expected, for the error when nothing is found.
+    `shapes` shows what is expected, for the error when nothing is found. A `fallback` gets the lines
+    that no other format knows, and is heard where no other gave a reading. The collector of
+    `cumulative` counters has a `start_here()`: what was taken before it is the state before.
     """
 
     engine: str
     collector: Callable[[str, Skips], LineCollector]
     markers: tuple[str, ...]
     shapes: str
+    fallback: bool = False
+    cumulative: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +122,205 @@ FORMATS: tuple[LineFormat | ObjectFormat, ...] = (
         markers=llamacpp.MARKERS,
         shapes=llamacpp.SHAPES,
     ),
+    LineFormat(engine="vllm", collector=vllm.ServerLines, markers=vllm.MARKERS, shapes=vllm.SHAPES),
     LineFormat(
-        engine="vllm", collector=vllm.IntervalLines, markers=vllm.MARKERS, shapes=vllm.SHAPES
+        engine="vllm",
+        collector=vllm_bench.BenchBlocks,
+        markers=vllm_bench.MARKERS,
+        shapes=vllm_bench.SHAPES,
+    ),
+    LineFormat(
+        engine="vllm",
+        collector=vllm_offline.OfflineBlocks,
+        markers=vllm_offline.MARKERS,
+        shapes=vllm_offline.SHAPES,
+    ),
+    ObjectFormat(
+        engine="vllm",
+        collector=vllm_bench_json.BenchResults,
+        keys=vllm_bench_json.KEYS,
+        shapes=vllm_bench_json.SHAPES,
+    ),
+    ObjectFormat(
+        engine="vllm",
+        collector=vllm_requests.RequestMetrics,
+        keys=vllm_requests.KEYS,
+        shapes=vllm_requests.SHAPES,
+    ),
+    LineFormat(
+        engine="sglang", collector=sglang.SGLang, markers=sglang.MARKERS, shapes=sglang.SHAPES
+    ),
+    ObjectFormat(
+        engine="sglang",
+        collector=sglang_requests.MetaInfo,
+        keys=sglang_requests.KEYS,
+        shapes=sglang_requests.SHAPES,
+    ),
+    ObjectFormat(
+        engine="sglang",
+        collector=sglang_servers.ServerInfo,
+        keys=sglang_servers.KEYS,
+        shapes=sglang_servers.SHAPES,
+    ),
+    ObjectFormat(
+        engine="sglang",
+        collector=sglang_sweeps.SweepLines,
+        keys=sglang_sweeps.KEYS,
+        shapes=sglang_sweeps.SHAPES,
+    ),
+    LineFormat(
+        engine="tensorrt-llm",
+        collector=tensorrt_llm.TensorRtLlm,
+        markers=tensorrt_llm.MARKERS,
+        shapes=tensorrt_llm.SHAPES,
+    ),
+    ObjectFormat(
+        engine="tensorrt-llm",
+        collector=tensorrt_llm_iterations.IterationStats,
+        keys=tensorrt_llm_iterations.KEYS,
+        shapes=tensorrt_llm_iterations.SHAPES,
+    ),
+    ObjectFormat(
+        engine="tensorrt-llm",
+        collector=tensorrt_llm_requests.RequestMetrics,
+        keys=tensorrt_llm_requests.KEYS,
+        shapes=tensorrt_llm_requests.SHAPES,
+    ),
+    ObjectFormat(
+        engine="tensorrt-llm",
+        collector=tensorrt_llm_report.BenchReport,
+        keys=tensorrt_llm_report.KEYS,
+        shapes=tensorrt_llm_report.SHAPES,
+    ),
+    ObjectFormat(
+        engine="llama.cpp",
+        collector=llamacpp_timings.Timings,
+        keys=llamacpp_timings.KEYS,
+        shapes=llamacpp_timings.SHAPES,
+    ),
+    ObjectFormat(
+        engine="aiperf",
+        collector=aiperf.Summaries,
+        keys=aiperf.KEYS,
+        shapes=aiperf.SHAPES,
+    ),
+    ObjectFormat(
+        engine="aiperf",
+        collector=aiperf_requests.Requests,
+        keys=aiperf_requests.KEYS,
+        shapes=aiperf_requests.SHAPES,
+    ),
+    ObjectFormat(
+        engine="model-optimizer",
+        collector=model_optimizer.AcceptanceRates,
+        keys=model_optimizer.KEYS,
+        shapes=model_optimizer.SHAPES,
+    ),
+    ObjectFormat(
+        engine="model-optimizer",
+        collector=speculation_profile_reading.Profiles,
+        keys=speculation_profile_reading.KEYS,
+        shapes=speculation_profile_reading.SHAPES,
+    ),
+    ObjectFormat(
+        engine="spec-bench",
+        collector=spec_bench.Answers,
+        keys=spec_bench.KEYS,
+        shapes=spec_bench.SHAPES,
+    ),
+    ObjectFormat(
+        engine="eagle",
+        collector=eagle.Answers,
+        keys=eagle.KEYS,
+        shapes=eagle.SHAPES,
+    ),
+    ObjectFormat(
+        engine="sdb",
+        collector=sdb.Traces,
+        keys=sdb.KEYS,
+        shapes=sdb.SHAPES,
+    ),
+    ObjectFormat(
+        engine="speculators",
+        collector=speculators.Rows,
+        keys=speculators.KEYS,
+        shapes=speculators.SHAPES,
+    ),
+    ObjectFormat(
+        engine="inferencex",
+        collector=inferencex.Curves,
+        keys=inferencex.KEYS,
+        shapes=inferencex.SHAPES,
+    ),
+    ObjectFormat(
+        engine="lm-studio",
+        collector=lm_studio.Stats,
+        keys=lm_studio.KEYS,
+        shapes=lm_studio.SHAPES,
+    ),
+    LineFormat(
+        engine="mlx",
+        collector=mlx.MLXLines,
+        markers=mlx.MARKERS,
+        shapes=mlx.SHAPES,
+    ),
+    ObjectFormat(
+        engine="mlx",
+        collector=mlx_tokens.Tokens,
+        keys=mlx_tokens.KEYS,
+        shapes=mlx_tokens.SHAPES,
+    ),
+    LineFormat(
+        engine="gpt-fast",
+        collector=gpt_fast.Histograms,
+        markers=gpt_fast.MARKERS,
+        shapes=gpt_fast.SHAPES,
+    ),
+    LineFormat(
+        engine="vllm",
+        collector=prometheus.VllmCounters,
+        markers=prometheus.VLLM_MARKERS,
+        shapes=prometheus.VLLM.shape,
+        cumulative=True,
+    ),
+    LineFormat(
+        engine="llama.cpp",
+        collector=prometheus.LlamaCppCounters,
+        markers=prometheus.LLAMACPP_MARKERS,
+        shapes=prometheus.LLAMACPP.shape,
+        cumulative=True,
+    ),
+    LineFormat(
+        engine="tensorrt-llm",
+        collector=prometheus.TensorrtCounters,
+        markers=prometheus.TENSORRT_MARKERS,
+        shapes=prometheus.TENSORRT.shape,
+        cumulative=True,
+    ),
+    LineFormat(
+        engine="vllm",
+        collector=prometheus_gauges.VllmV0Gauges,
+        markers=prometheus_gauges.VLLM_V0_MARKERS,
+        shapes=prometheus_gauges.VLLM_V0.shape,
+    ),
+    LineFormat(
+        engine="sglang",
+        collector=prometheus_gauges.SglangGauges,
+        markers=prometheus_gauges.SGLANG_MARKERS,
+        shapes=prometheus_gauges.SGLANG.shape,
+    ),
+    LineFormat(
+        engine="tensorrt-llm",
+        collector=prometheus_gauges.TensorrtGauges,
+        markers=prometheus_gauges.TENSORRT_MARKERS,
+        shapes=prometheus_gauges.TENSORRT.shape,
+    ),
+    LineFormat(
+        engine="generic",
+        collector=generic.NamesAndValues,
+        markers=generic.MARKERS,
+        shapes=generic.SHAPES,
+        fallback=True,
     ),
 )
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeAlias
 
-from real_runs.engines import llamacpp_examples, llamacpp_requests, llamacpp_statistics
+from real_runs.engines import (
+    llamacpp_adaptive,
+    llamacpp_examples,
+    llamacpp_requests,
+    llamacpp_scripts,
+    llamacpp_statistics,
+)
 from real_runs.engines.lines import Line
 from real_runs.engines.reading import Reading
 from real_runs.engines.skips import Skips
@@ -15,6 +21,8 @@ MARKERS = (
     *llamacpp_requests.MARKERS,
     *llamacpp_statistics.MARKERS,
     *llamacpp_examples.MARKERS,
+    *llamacpp_adaptive.MARKERS,
+    *llamacpp_scripts.MARKERS,
 )
 
 _OVERLAP = "Requests and statistics of one server count the same tokens: never add the two."
@@ -24,6 +32,8 @@ _Layout: TypeAlias = (
     llamacpp_requests.RequestLines
     | llamacpp_statistics.StatisticsLines
     | llamacpp_examples.ExampleBlocks
+    | llamacpp_adaptive.AdaptiveLines
+    | llamacpp_scripts.ScriptLines
 )
 
 
@@ -34,10 +44,14 @@ class LlamaCpp:
         self._requests = llamacpp_requests.RequestLines(source, skips)
         self._statistics = llamacpp_statistics.StatisticsLines(source, skips)
         self._examples = llamacpp_examples.ExampleBlocks(source, skips)
+        self._adaptive = llamacpp_adaptive.AdaptiveLines(source, skips)
+        self._scripts = llamacpp_scripts.ScriptLines(source, skips)
         self._layouts: tuple[tuple[_Layout, tuple[str, ...]], ...] = (
             (self._requests, llamacpp_requests.MARKERS),
             (self._statistics, llamacpp_statistics.MARKERS),
             (self._examples, llamacpp_examples.MARKERS),
+            (self._adaptive, llamacpp_adaptive.MARKERS),
+            (self._scripts, llamacpp_scripts.MARKERS),
         )
 
     def take(self, line: Line) -> None:
@@ -47,13 +61,44 @@ class LlamaCpp:
                 collector.take(line)
 
     def readings(self, lines: int) -> list[Reading]:
-        """A Reading of the requests, one per implementation of the statistics, one of the blocks."""
+        """A Reading of the requests, one per implementation of the statistics, and of all else."""
         requests = self._requests.readings(lines)
         statistics = self._statistics.readings(lines)
         if requests and statistics:
+            requests, statistics = _with_shared_clock(requests, statistics)
             requests, statistics = _overlapping(requests), _overlapping(statistics)
-        return [*requests, *statistics, *self._examples.readings(lines)]
+        return [
+            *requests,
+            *statistics,
+            *self._examples.readings(lines),
+            *self._adaptive.readings(lines),
+            *self._scripts.readings(lines),
+        ]
 
 
 def _overlapping(readings: list[Reading]) -> list[Reading]:
     return [replace(reading, notes=(*reading.notes, _OVERLAP)) for reading in readings]
+
+
+def _with_shared_clock(
+    requests: list[Reading], statistics: list[Reading]
+) -> tuple[list[Reading], list[Reading]]:
+    """Both clocks for both, where the statistics count exactly the tokens of the requests."""
+    if _tokens(requests) != _tokens(statistics):
+        return requests, statistics
+    (request,) = requests
+    times = [reading.clock.draft_s for reading in statistics]
+    known = [seconds for seconds in times if seconds is not None]
+    draft_s = sum(known) if len(known) == len(times) else None
+    requests = [replace(request, clock=replace(request.clock, draft_s=draft_s))]
+    if len(statistics) == 1:
+        (only,) = statistics
+        clock = replace(only.clock, decode_s=request.clock.decode_s)
+        statistics = [replace(only, clock=clock, emitted=request.emitted)]
+    return requests, statistics
+
+
+def _tokens(readings: list[Reading]) -> tuple[int, int]:
+    """Drafted and accepted tokens of all readings."""
+    observed = [reading.observation for reading in readings]
+    return sum(each.drafted or 0 for each in observed), sum(each.accepted or 0 for each in observed)

@@ -23,6 +23,7 @@ _CALLS = re.compile(rf"#calls\(b,g,a\)\s*+=\s*+-?\d++\s++{COUNT}\s++{COUNT}")
 _CALLS_ALONE = re.compile(rf"#calls\s*+=\s*+{COUNT}")
 _LENGTH = re.compile(r"#mean acc len\s*+=\s*+(\d++\.\d\d++)")
 _SURVIVAL = re.compile(r"#acc rate/pos\s*+=\s*+\(([^()]*+)\)")
+_DURATIONS = re.compile(r"\bdur(?:\(b,g,a\))?\s*+=\s*+([\d.]++(?:\s*+,\s*+[\d.]++)*+)\s*+ms")
 _NEVER = Printed(units=0, scale=10**MOST_DIGITS)
 
 
@@ -32,6 +33,7 @@ class Counters:
 
     `calls` asked for a draft, `drafts` of them gave one, and `judged` drafts came back from the
     target: both are None where the line does not print them. `kept_any` drafts kept a token.
+    `draft_s` is the time that drafting took: beginning, making and settling drafts.
     """
 
     line: int
@@ -42,6 +44,7 @@ class Counters:
     drafted: int
     accepted: int
     ratios: Ratios
+    draft_s: float | None = None
 
 
 def read_counters(line: int, text: str) -> Counters:
@@ -64,6 +67,7 @@ def read_counters(line: int, text: str) -> Counters:
             length=None if length is None else as_printed("#mean acc len", length[1]),
             survival=() if survival is None else as_survival("#acc rate/pos", survival[1]),
         ),
+        draft_s=_draft_s(text),
     )
 
 
@@ -109,6 +113,14 @@ def _calls(text: str) -> tuple[int | None, int | None]:
     if alone is None:
         raise NoCounts("the line has no '#calls' with its count or three")
     return as_count("#calls", alone[1]), None
+
+
+def _draft_s(text: str) -> float | None:
+    """The durations of the line, of which some releases print the sum alone."""
+    match = _DURATIONS.search(text)
+    if match is None:
+        return None
+    return sum(as_printed("dur", part.strip()).value for part in match[1].split(",")) / 1000.0
 
 
 def _count(name: str, text: str) -> int:

@@ -6,18 +6,22 @@ import re
 from dataclasses import dataclass, replace
 
 from real_runs.engines.lines import Line
-from real_runs.engines.pool import Layout, Pool
+from real_runs.engines.llamacpp_eval_times import EvalTime, EvalTimes
+from real_runs.engines.llamacpp_timings import request_totals
+from real_runs.engines.pool import Extras, Layout, Pool, unit_of
 from real_runs.engines.printed import COUNT, Printed, as_count, as_printed, as_survival
 from real_runs.engines.ratios import Ratios, agreeing_fraction, check_counts
 from real_runs.engines.reading import Reading
-from real_runs.engines.recovery import without_rounds
+from real_runs.engines.recovery import Recovered, without_rounds
 from real_runs.engines.rounding import Claim
 from real_runs.engines.skips import NoCounts, Skips
+from real_runs.engines.wording import counted
+from simulator import Clock
 
 SHAPE = (
     "'draft acceptance = ... ( ... accepted / ... generated), mean len = ...' (llama.cpp server)"
 )
-MARKERS = ("draft acceptance", "acc per pos")
+MARKERS = ("draft acceptance", "acc per pos", "eval time")
 
 _LAYOUT = Layout(
     engine="llama.cpp",
@@ -25,6 +29,14 @@ _LAYOUT = Layout(
     unit="request",
     averaged_over="one request",
     definition="accepted / drafted of one request, with drafts shorter than the limit among them.",
+)
+_TIMED = (
+    "Decoding time is the eval time of the requests, summed as if each ran alone; target passes without a "
+    "draft are in it."
+)
+_PASSES = (
+    "Rounds of {} are not printed: they are its tokens - accepted - 1 (of the prefill), target passes "
+    "without a draft among them."
 )
 _HEAD = re.compile(r"draft acceptance(?: rate)?\s*+=")
 _RATE = re.compile(r"\s*+([-+\w.]++)")
@@ -42,6 +54,8 @@ class _Request:
     accepted: int
     drafted: int
     ratios: Ratios
+    task: str = ""
+    timing: EvalTime | None = None
 
 
 class RequestLines:
@@ -50,15 +64,23 @@ class RequestLines:
     def __init__(self, source: str, skips: Skips) -> None:
         self._skips = skips
         self._pool = Pool(_LAYOUT, source)
+        self._times = EvalTimes()
         self._waiting: _Request | None = None  # its positions may follow on a line of their own
+        self._records = self._timed = self._tokens = self._passes = self._undrafted = 0
+        self._seconds = 0.0
 
     def take(self, line: Line) -> None:
         """Add what the line counts, or note why it counts nothing."""
-        _, *requests = _HEAD.split(line.text)
+        before, *requests = _HEAD.split(line.text)
+        if "eval time" in line.text:
+            with self._skips.guard(line.number, expected=SHAPE):
+                self._times.take(line.text)
         for text in requests:
             self._settle()
             with self._skips.guard(line.number, expected=SHAPE):
-                self._waiting = _parsed(line.number, text)
+                request = _parsed(line.number, text)
+                task, timing = self._times.of(before)
+                self._waiting = replace(request, task=task, timing=timing)
         if not requests and "acc per pos" in line.text:
             with self._skips.guard(line.number, expected=SHAPE):
                 self._join(line)
@@ -75,22 +97,57 @@ class RequestLines:
         request, self._waiting = self._waiting, None
         if request is None:
             return
-        claim = Claim(
-            drafted=request.drafted,
-            accepted=request.accepted,
-            length=request.ratios.length,
-            survival=request.ratios.survival,
-            # The server lists as many positions as its longest draft can have.
-            longest=len(request.ratios.survival) or None,
-            none_empty=True,
-        )
         with self._skips.guard(request.line, expected=SHAPE):
-            self._pool.add(request.line, without_rounds(claim, full_drafts=False), request.ratios)
+            record, passes = _recovered(request)
+            timing = request.timing
+            seconds = None if timing is None else timing.seconds
+            unit = unit_of(record, name=request.task, decode_s=seconds)
+            self._pool.add(request.line, record, request.ratios, unit=unit)
+            self._records += 1
+            self._passes += passes
+            if timing is not None:
+                self._timed += 1
+                self._tokens += timing.tokens - 1
+                self._seconds += timing.seconds
+                left = timing.tokens - 1 - request.accepted - (record.totals.rounds or 0)
+                self._undrafted += max(left, 0) if record.totals.rounds else 0
 
     def readings(self, lines: int) -> list[Reading]:
         """One Reading of everything summed; empty if no line gave counts."""
         self._settle()
-        return self._pool.readings(lines)
+        notes = []
+        if self._passes:
+            notes.append(_PASSES.format(counted(self._passes, "request")))
+        extras = Extras()
+        if self._timed and self._timed == self._records:
+            extras = Extras(clock=Clock(decode_s=self._seconds), emitted=self._tokens)
+            notes.append(_TIMED)
+        if self._undrafted:
+            notes.append(
+                f"{counted(self._undrafted, 'round')} more had no draft, by the tokens of the requests: not "
+                "counted among the rounds."
+            )
+        return self._pool.readings(lines, notes=tuple(notes), extras=extras)
+
+
+def _recovered(request: _Request) -> tuple[Recovered, bool]:
+    """The totals of a request, and whether its rounds are all its target passes."""
+    ratios, timing = request.ratios, request.timing
+    if ratios.length is None and not ratios.survival and timing is not None:
+        totals = request_totals(
+            predicted=timing.tokens, drafted=request.drafted, accepted=request.accepted
+        )
+        return totals, True
+    claim = Claim(
+        drafted=request.drafted,
+        accepted=request.accepted,
+        length=ratios.length,
+        survival=ratios.survival,
+        # The server lists as many positions as its longest draft can have.
+        longest=len(ratios.survival) or None,
+        none_empty=True,
+    )
+    return without_rounds(claim, full_drafts=False), False
 
 
 def _parsed(line: int, text: str) -> _Request:

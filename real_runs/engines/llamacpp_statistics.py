@@ -11,6 +11,7 @@ from real_runs.engines.reading import Reading
 from real_runs.engines.recovery import Recovered
 from real_runs.engines.skips import NoCounts, Skips
 from real_runs.engines.wording import counted
+from simulator import Clock, Method
 
 SHAPE = (
     "'statistics draft: #calls = ..., #gen drafts = ..., #acc drafts = ..., #gen tokens = ..., "
@@ -22,6 +23,13 @@ MOST_IMPLEMENTATIONS = 32
 LONGEST_NAME = 64
 
 _DEFINITION = "none is printed; #acc tokens / #gen tokens is accepted / drafted since the start."
+_METHODS: tuple[tuple[str, Method], ...] = (
+    ("eagle", "eagle"),
+    ("mtp", "mtp"),
+    ("ngram", "ngram"),
+    ("lookup", "ngram"),
+    ("dflash", "block"),
+)
 _NAME = re.compile(r"(?<![\w.+-])([\w.+-]++)\s*+:?\s*+#calls")
 
 
@@ -81,9 +89,18 @@ class StatisticsLines:
                 lines=lines,
                 used=1,
                 notes=tuple(_notes(found)),
+                clock=Clock(draft_s=found.last.draft_s),
+                method=_method(name),
             )
             for name, found in self._implementations.items()
         ]
+
+
+def _method(name: str) -> Method | None:
+    """How an implementation drafts, by its name."""
+    plain = name.lower().replace("_", "-")
+    known = (method for part, method in _METHODS if part in plain)
+    return next(known, "draft_model" if plain in {"draft", "draft-simple"} else None)
 
 
 def _notes(found: _Implementation) -> list[str]:
@@ -97,6 +114,8 @@ def _notes(found: _Implementation) -> list[str]:
         )
     notes += _rounds(last)
     notes.append(f"{counted(last.kept_any, 'round')} kept at least one token.")
+    if last.draft_s is not None:
+        notes.append(f"Drafting took {last.draft_s:.4g} s in all.")
     if totals.depth_bounds is not None:
         notes.append(
             "The list of positions ends at the deepest accepted token, so drafts can have been longer: "

@@ -56,6 +56,7 @@ def check_counts(*, accepted: int, drafted: int, of: str) -> None:
         raise NoCounts(
             f"accepted ({accepted}) is above drafted ({drafted})",
             expected="at most as many accepted as drafted tokens",
+            finding="accepted_without_drafted",
         )
     if drafted == 0:
         raise NothingDrafted(f"no draft {of}")

@@ -4,42 +4,73 @@ from __future__ import annotations
 
 import io
 import os
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
 from real_runs.engines.errors import MetricsFormatError
-from real_runs.engines.formats import ENGINES, FORMATS, LineFormat
-from real_runs.engines.lines import LONGEST_LINE, Line, MarkedLines, Stream
-from real_runs.engines.reading import Reading
+from real_runs.engines.formats import ENGINES, FORMATS, LineFormat, ObjectFormat
+from real_runs.engines.lines import Stream
+from real_runs.engines.opening import Opening
+from real_runs.engines.reading import Reading, written
+from real_runs.engines.routing import Found, take_all
 from real_runs.engines.skips import Skips
+
+_MOST_SHAPES = 3
 
 Source: TypeAlias = str | os.PathLike[str] | Stream
 
 
-_OVERLONG = f"the line is longer than {LONGEST_LINE // 1024} KiB"
-
-
 def read_log(
-    source: Source, *, engine: str | None = None, name: str | None = None
+    source: Source,
+    *,
+    engine: str | None = None,
+    name: str | None = None,
+    before: Source | None = None,
 ) -> tuple[Reading, ...]:
-    """The counts in a log of vLLM or llama.cpp: one Reading per engine and kind of line.
+    """The counts in the output of an engine: one Reading per engine and kind of record.
 
     `source` is a path, or an open stream of bytes or text (standard input), read once in bounded
     memory. Without `engine` all are looked for; `name` is what errors call the log. Readings of one
     engine can describe the same tokens; their notes say so. Skipped lines, of all engines, are in
-    the first Reading.
+    the first Reading. With `before`, an earlier snapshot of the same counters (Prometheus' text
+    format), only what they counted since is read.
 
     Raises MetricsFormatError if nothing in it gives counts, ValueError for an unknown engine, and
     OSError if the file cannot be read.
     """
+    with ExitStack() as files:
+        stream, own_name = _opened(source, files)
+        earlier = None if before is None else _opened(before, files)
+        return _read(stream, engine, name or own_name, before=earlier)
+
+
+def read_difference(
+    before: Source, after: Source, *, engine: str | None = None, name: str | None = None
+) -> tuple[Reading, ...]:
+    r"""What counters counted between two snapshots of one server; `read_log` with `before`.
+
+    >>> def snapshot(*counts):
+    ...     names = ("drafts", "draft_tokens", "accepted_tokens")
+    ...     pairs = zip(names, counts, strict=True)
+    ...     return "\n".join(f"llamacpp:spec_decode_num_{name}_total {n}" for name, n in pairs)
+    >>> before, after = io.StringIO(snapshot(1, 3, 2)), io.StringIO(snapshot(11, 33, 25))
+    >>> (reading,) = read_difference(before, after)
+    >>> reading.counts.rounds, reading.counts.drafted, reading.counts.accepted
+    (10, 30, 23)
+    """
+    return read_log(after, engine=engine, name=name, before=before)
+
+
+def _opened(source: Source, files: ExitStack) -> tuple[Stream, str]:
+    """The stream of a source and its own name."""
     if isinstance(source, (str, os.PathLike)):
-        with Path(source).open("rb") as stream:
-            return _read(stream, engine, name or os.fspath(source))
+        return files.enter_context(Path(source).open("rb")), os.fspath(source)
     own_name = getattr(source, "name", None)
-    name = name or (own_name if isinstance(own_name, str) else "stream")
     # Undecodable bytes are for us to replace, not for the stream to refuse.
-    return _read(source.buffer if isinstance(source, io.TextIOWrapper) else source, engine, name)
+    stream = source.buffer if isinstance(source, io.TextIOWrapper) else source
+    return stream, own_name if isinstance(own_name, str) else "stream"
 
 
 def read_text(text: str, *, engine: str | None = None, name: str = "text") -> tuple[Reading, ...]:
@@ -54,33 +85,44 @@ def read_text(text: str, *, engine: str | None = None, name: str = "text") -> tu
     return _read(io.StringIO(text), engine, name)
 
 
-def _read(stream: Stream, engine: str | None, source: str) -> tuple[Reading, ...]:
+def _read(
+    stream: Stream,
+    engine: str | None,
+    source: str,
+    *,
+    before: tuple[Stream, str] | None = None,
+) -> tuple[Reading, ...]:
     if engine is not None and engine not in ENGINES:
         raise ValueError(f"engine must be one of {', '.join(ENGINES)}; got {engine!r}.")
-    formats = [
-        each for each in FORMATS if engine in {None, each.engine} and isinstance(each, LineFormat)
-    ]
-    skips = Skips()
-    collectors = [(each.collector(source, skips), each) for each in formats]
-    lines = MarkedLines(
-        stream, source=source, markers=tuple(m for each in formats for m in each.markers)
-    )
-    for line in lines:
-        if line.cut:
-            skips.record(line.number, _OVERLONG, expected=" or ".join(_shapes_of(line, formats)))
-            continue
-        for collector, each in collectors:
-            if any(marker in line.text for marker in each.markers):
-                collector.take(line)
-    readings = [reading for each, _ in collectors for reading in each.readings(lines.read)]
+    formats = [each for each in FORMATS if engine in {None, each.engine}]
+    if before is not None:
+        formats = [each for each in formats if isinstance(each, LineFormat) and each.cumulative]
+    found = Found(formats, source)
+    if before is not None:
+        earlier, earlier_name = before
+        read = take_all(Opening(earlier, source=earlier_name), found, earlier_name)
+        if not found.start_here():
+            problem = f"no counters of speculative decoding (lines read: {read})"
+            raise MetricsFormatError(
+                earlier_name, problem=f"{problem}; expected {_expected(formats)}."
+            )
+    opening = Opening(stream, source=source)
+    lines = take_all(opening, found, source)
+    readings = found.readings(lines)
     if not readings:
-        shapes = [each.shapes for each in formats]
-        raise _nothing_read(source, lines.read, skips, shapes)
-    return _with_skips(readings, skips)
+        raise _nothing_read(source, lines, found.skips, _expected(formats))
+    return _with_skips(readings, found.skips)
 
 
-def _shapes_of(line: Line, formats: list[LineFormat]) -> list[str]:
-    return [each.shapes for each in formats if any(marker in line.text for marker in each.markers)]
+def _expected(formats: list[LineFormat | ObjectFormat]) -> str:
+    """The shapes of a few formats; of many, the engines that print them."""
+    shapes = list(dict.fromkeys(each.shapes for each in formats))
+    if len(shapes) <= _MOST_SHAPES:
+        return " or ".join(shapes)
+    engines = [written(name) for name in dict.fromkeys(each.engine for each in formats)]
+    if len(engines) == 1:
+        return f"{' or '.join(shapes[:_MOST_SHAPES])}, or another format of {engines[0]}"
+    return f"what one of these prints: {', '.join(engines)}"
 
 
 def _with_skips(readings: list[Reading], skips: Skips) -> tuple[Reading, ...]:
@@ -89,7 +131,7 @@ def _with_skips(readings: list[Reading], skips: Skips) -> tuple[Reading, ...]:
     return replace(first, skipped=tuple(skips.kept), notes=notes), *others
 
 
-def _nothing_read(source: str, lines: int, skips: Skips, shapes: list[str]) -> MetricsFormatError:
+def _nothing_read(source: str, lines: int, skips: Skips, expected: str) -> MetricsFormatError:
     if skips.broken is not None:
         return MetricsFormatError(
             source,
@@ -105,6 +147,5 @@ def _nothing_read(source: str, lines: int, skips: Skips, shapes: list[str]) -> M
         )
     return MetricsFormatError(
         source,
-        problem=f"no metrics of speculative decoding (lines read: {lines}); "
-        f"expected {' or '.join(shapes)}.",
+        problem=f"no metrics of speculative decoding (lines read: {lines}); expected {expected}.",
     )

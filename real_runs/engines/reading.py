@@ -109,4 +109,13 @@ class Reading:
     @property
     def title(self) -> str:
         """The engine as it writes itself, and the kind of line: one name per reading."""
-        return f"{_WRITTEN.get(self.engine, self.engine)}, {self.layout}"
+        return f"{written(self.engine)}, {self.layout}"
+
+
+def written(engine: str) -> str:
+    """The name of an engine as it writes itself.
+
+    >>> written("vllm"), written("llama.cpp")
+    ('vLLM', 'llama.cpp')
+    """
+    return _WRITTEN.get(engine, engine)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from real_runs.engines.rounding import Claim, agreeing_rounds, agrees, depth_bounds
+from real_runs.engines.rounding import Bounds, Claim, agreement, agrees, depth_bounds
 from real_runs.engines.skips import NoCounts
 from real_runs.engines.wording import counted
 from simulator import AcceptanceTotals, LengthRule
@@ -28,8 +28,9 @@ def with_rounds(claim: Claim, rounds: int) -> Recovered:
         raise NoCounts(
             f"the printed ratios contradict the counts ({_counts(claim)}, {counted(rounds, 'round')})"
         )
+    bounds = depth_bounds(claim, rounds, rounds) or None
     return Recovered(
-        totals=_totals(claim, (rounds, rounds)), basis="counted", allowed=(rounds, rounds)
+        totals=_totals(claim, rounds, bounds), basis="counted", allowed=(rounds, rounds)
     )
 
 
@@ -39,42 +40,48 @@ def without_rounds(claim: Claim, *, full_drafts: bool) -> Recovered:
     With `full_drafts`, drafted / longest is taken where it agrees with everything printed: engines
     that draft a fixed number of tokens. NoCounts if no number of rounds agrees.
     """
-    allowed = agreeing_rounds(claim)
-    if allowed is None:
+    found = agreement(claim)
+    if found is None:
         raise NoCounts(f"the printed ratios contradict the counts ({_counts(claim)})")
-    fewest, most = allowed
+    fewest, most = found.fewest, found.most
+    basis: Basis = "unknown"
     if fewest == most:
-        return Recovered(
-            totals=_totals(claim, (fewest, fewest)), basis="only one agrees", allowed=allowed
-        )
-    if full_drafts and claim.longest and claim.drafted == fewest * claim.longest:
-        return Recovered(
-            totals=_totals(claim, (fewest, fewest)), basis="full drafts", allowed=allowed
-        )
-    return Recovered(totals=_totals(claim, allowed), basis="unknown", allowed=allowed)
+        basis = "only one agrees"
+    elif full_drafts and claim.longest and claim.drafted == fewest * claim.longest:
+        basis = "full drafts"
+    if basis == "unknown":
+        totals = _totals(claim, None, found.bounds())
+    else:
+        totals = _totals(claim, fewest, found.at_fewest())
+    return Recovered(totals=totals, basis=basis, allowed=(fewest, most))
 
 
-def _totals(claim: Claim, allowed: tuple[int, int | None]) -> AcceptanceTotals:
-    fewest, most = allowed
-    rounds = fewest if fewest == most else None
-    bounds = None
-    if (
-        most is not None or claim.accepted == 0
-    ):  # without a limit on the rounds, only zeros are known
-        bounds = depth_bounds(claim, fewest, most or fewest) or None
-    exact = bounds is not None and all(low == high for low, high in bounds)
+def _totals(claim: Claim, rounds: int | None, bounds: Bounds | None) -> AcceptanceTotals:
+    exact: tuple[int, ...] | None = None
+    if bounds is not None:
+        lows, highs = zip(*bounds, strict=True)
+        exact = lows if lows == highs else None
     rule: LengthRule = "unknown"
     if rounds is not None and claim.longest and claim.drafted == rounds * claim.longest:
         rule = "fixed"
-    return AcceptanceTotals(
+    return _unchecked(
         drafted=claim.drafted,
         accepted=claim.accepted,
         rounds=rounds,
-        accepted_by_depth=tuple(low for low, _ in bounds) if bounds and exact else None,
-        accepted_by_depth_bounds=bounds if not exact else None,
+        emitted=None,
+        accepted_by_depth=exact,
+        accepted_by_depth_bounds=bounds if exact is None else None,
         longest_draft=claim.longest,
         length_rule=rule,
     )
+
+
+def _unchecked(**fields: object) -> AcceptanceTotals:
+    """The totals without their checks, which cost as much as the recovery and hold by its arithmetic."""
+    totals = object.__new__(AcceptanceTotals)
+    for name, value in fields.items():
+        object.__setattr__(totals, name, value)
+    return totals
 
 
 def _counts(claim: Claim) -> str:

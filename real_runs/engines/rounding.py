@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
-from itertools import accumulate
-from operator import gt
 from typing import TypeAlias
 
 from real_runs.engines.printed import Printed
@@ -36,6 +32,33 @@ class Claim:
     none_empty: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """The fewest and the most rounds that agree with a claim, the most None where nothing limits it."""
+
+    fewest: int
+    most: int | None
+    claim: Claim
+    box: tuple[list[int], list[int]] | None
+
+    def bounds(self) -> Bounds | None:
+        """Counts per depth as `depth_bounds` has them; None if nothing bounds them."""
+        claim, most = self.claim, self.most
+        if most is None:
+            if claim.accepted:
+                return None
+            most = self.fewest  # without a limit on the rounds, only zeros are known
+        if most == self.fewest and self.box is not None:
+            return _narrowed(*self.box, claim.accepted) or None
+        return depth_bounds(claim, self.fewest, most) or None
+
+    def at_fewest(self) -> Bounds | None:
+        """The same for the fewest rounds alone."""
+        if self.box is not None:
+            return _narrowed(*self.box, self.claim.accepted) or None
+        return depth_bounds(self.claim, self.fewest, self.fewest) or None
+
+
 def agreeing_rounds(claim: Claim) -> tuple[int, int | None] | None:
     """The fewest and the most rounds that agree with the claim; None if no number does.
 
@@ -46,15 +69,28 @@ def agreeing_rounds(claim: Claim) -> tuple[int, int | None] | None:
     >>> agreeing_rounds(line)
     (87, 87)
     """
+    found = agreement(claim)
+    return None if found is None else (found.fewest, found.most)
+
+
+def agreement(claim: Claim) -> Agreement | None:
+    """As `agreeing_rounds`, with the bounds of the counts at the fewest rounds."""
     low, high = _range_of(claim)
     last = low + MOST_TRIED if high is None else high
-    fewest = _first_agreeing(claim, range(low, last + 1))
-    if fewest is None or high is None:
-        return None if fewest is None else (fewest, None)
-    if fewest - low < MOST_TRIED and fewest == high:
-        return fewest, high
-    most = _first_agreeing(claim, range(high, fewest - 1, -1))
-    return None if most is None else (fewest, most)
+    fewest: int | None = low
+    box = _box(claim, low, low) if low <= last else None  # mostly the first one agrees
+    if box is None:
+        fewest = _next_agreeing(claim, range(low, last + 1))
+    if fewest is None:
+        return None
+    most = high
+    # Of too many, the first one that was not tried stands for the end, and needs no trial here.
+    if high is not None and not (fewest - low < MOST_TRIED and fewest == high):
+        if _box(claim, high, high) is None:
+            most = _next_agreeing(claim, range(high, fewest - 1, -1), last_agrees=True)
+        if most is None:
+            return None
+    return Agreement(fewest=fewest, most=most, claim=claim, box=box)
 
 
 def agrees(claim: Claim, rounds: int) -> bool:
@@ -79,18 +115,22 @@ def depth_bounds(claim: Claim, fewest: int, most: int) -> Bounds | None:
     return None if box is None else _narrowed(*box, claim.accepted)
 
 
-def _first_agreeing(claim: Claim, tried: range) -> int | None:
-    """The first of `tried` that agrees; of too many, the first one that was not tried any more."""
+def _next_agreeing(claim: Claim, tried: range, *, last_agrees: bool = False) -> int | None:
+    """Behind the first of `tried`, which does not agree, the next one that does.
+
+    Of too many, it is the first one that was not tried any more.
+    """
     # A single one left over is tried as well: unproven, it could pass for the only one that agrees.
     too_many = bool(tried[MOST_TRIED + 1 :])
-    for rounds in tried[:MOST_TRIED] if too_many else tried:
-        if _box(claim, rounds, rounds) is not None:
+    for rounds in tried[1:MOST_TRIED] if too_many else tried[1:]:
+        if (last_agrees and rounds == tried[-1]) or _box(claim, rounds, rounds) is not None:
             return rounds
     return tried[MOST_TRIED] if too_many else None
 
 
 def _range_of(claim: Claim) -> tuple[int, int | None]:
     """All rounds that the counts, the length, and the sum of the survival allow."""
+    accepted = claim.accepted
     low, high = 1, claim.drafted if claim.none_empty else None
     if claim.longest:
         low = max(low, -(-claim.drafted // claim.longest))
@@ -98,41 +138,58 @@ def _range_of(claim: Claim) -> tuple[int, int | None]:
         low = max(low, claim.kept_any)
     for least, largest, scale in _accepted_per_round(claim):
         if largest > 0:
-            low = max(low, -(-claim.accepted * scale // largest))
-        elif claim.accepted:
+            low = max(low, -(-accepted * scale // largest))
+        elif accepted:
             return 1, 0
         if least > 0:
-            most = claim.accepted * scale // least
+            most = accepted * scale // least
             high = most if high is None else min(high, most)
     return low, high
 
 
-def _accepted_per_round(claim: Claim) -> Iterator[tuple[int, int, int]]:
+def _accepted_per_round(claim: Claim) -> list[tuple[int, int, int]]:
     """Smallest and largest accepted / rounds over a scale, as the length says and the survival adds up."""
+    ratios = []
     if claim.length is not None:
         units, scale = claim.length.units - claim.length.scale, claim.length.scale
-        yield 2 * units - 1, 2 * units + 1, 2 * scale
+        ratios.append((2 * units - 1, 2 * units + 1, 2 * scale))
     if claim.survival:
-        scale = max(printed.scale for printed in claim.survival)  # powers of ten: each divides it
-        doubled = [(2 * printed.units, scale // printed.scale) for printed in claim.survival]
-        least = sum(max(units - 1, 0) * times for units, times in doubled)
-        yield least, sum((units + 1) * times for units, times in doubled), 2 * scale
+        finest = max([printed.scale for printed in claim.survival])
+        least = largest = 0
+        for printed in claim.survival:
+            times = finest // printed.scale  # powers of ten: each divides the finest
+            doubled = 2 * printed.units
+            least += max(doubled - 1, 0) * times
+            largest += (doubled + 1) * times
+        ratios.append((least, largest, 2 * finest))
+    return ratios
 
 
 def _box(claim: Claim, fewest: int, most: int) -> tuple[list[int], list[int]] | None:
     """Lowest and highest counts per depth, neither increasing; None if no counts in it add up."""
-    first_low, first_high = _first_range(claim, fewest, most)
-    if not claim.survival:
-        kept = first_low <= min(first_high, claim.accepted) and (first_high or not claim.accepted)
+    first_low, ceiling = _first_range(claim, fewest, most)
+    survival, accepted = claim.survival, claim.accepted
+    if not survival:
+        kept = first_low <= min(ceiling, accepted) and (ceiling or not accepted)
         return ([], []) if kept else None
-    ranges = [printed.counts(fewest, most) for printed in claim.survival]
-    lows = [low for low, _ in ranges]
-    highs = [high for _, high in ranges]
-    lows[0], highs[0] = max(lows[0], first_low), min(highs[0], first_high)
-    lows = list(accumulate(reversed(lows), max))[::-1]
-    highs = list(accumulate(highs, min))
-    if any(map(gt, lows, highs)) or not sum(lows) <= claim.accepted <= sum(highs):
+    # As Printed.counts has it, in one loop from either side: this is where a log's time goes.
+    highs = []
+    for printed in survival:
+        high = (2 * printed.units + 1) * most // (2 * printed.scale)
+        ceiling = min(high, ceiling)
+        highs.append(ceiling)
+    if sum(highs) < accepted:
         return None
+    lows, floor = [], 0
+    for printed, high in zip(reversed(survival), reversed(highs), strict=True):
+        floor = max(floor, -(-(2 * printed.units - 1) * fewest // (2 * printed.scale)))
+        if floor > high:
+            return None
+        lows.append(floor)
+    lows[-1] = max(floor, first_low)
+    if lows[-1] > highs[0] or sum(lows) > accepted:
+        return None
+    lows.reverse()
     return lows, highs
 
 
@@ -154,32 +211,41 @@ def _narrowed(lows: list[int], highs: list[int], total: int) -> Bounds:
     """
     if lows == highs:
         return tuple(zip(lows, highs, strict=True))
+    for ends in (lows, highs):
+        if sum(ends) == total:  # no count can be more, or less, than that
+            return tuple(zip(ends, ends, strict=True))
     before, behind = 0, sum(lows)
     bounds = []
     for depth, (low, high) in enumerate(zip(lows, highs, strict=True)):
         behind -= low
         least = most = low
         if low < high:
-            capped = partial(_sum_capped, highs[depth:])
-            least = _first_reaching(range(low, high + 1), total - before, capped)
+            least = _first_reaching(
+                range(low, high + 1), total - before, highs[depth:], capped=True
+            )
             # Downwards: the largest count that leaves enough for the others.
-            raised = partial(_negative_sum_raised, lows[: depth + 1])
-            most = _first_reaching(range(high, low - 1, -1), behind - total, raised)
+            most = _first_reaching(
+                range(high, low - 1, -1), total - behind, lows[: depth + 1], capped=False
+            )
         before += high
         bounds.append((least, most))
     return tuple(bounds)
 
 
-def _first_reaching(counts: range, needed: int, total: Callable[[int], int]) -> int:
-    """The first of `counts` whose rising `total` reaches what is needed; mostly the first of all."""
-    if total(counts[0]) >= needed:
+def _first_reaching(counts: range, needed: int, others: list[int], *, capped: bool) -> int:
+    """The first of `counts` with which `others` can make up what is needed; mostly the first of all.
+
+    `capped` ones are at most the count and must reach `needed`; else they are at least the count, and
+    must not exceed it.
+    """
+
+    def missing(count: int) -> int:
+        if capped:
+            return needed - sum([min(other, count) for other in others])
+        return sum([max(other, count) for other in others]) - needed
+
+    if missing(counts[0]) <= 0:
         return counts[0]
-    return counts[bisect_left(counts, needed, lo=1, hi=len(counts) - 1, key=total)]
-
-
-def _sum_capped(highs: list[int], most: int) -> int:
-    return sum([min(high, most) for high in highs])
-
-
-def _negative_sum_raised(lows: list[int], least: int) -> int:
-    return -sum([max(low, least) for low in lows])
+    return counts[
+        bisect_left(counts, 0, lo=1, hi=len(counts) - 1, key=lambda count: -missing(count))
+    ]

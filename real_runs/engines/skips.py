@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from real_runs.engines.reading import Skipped
 
 MOST_KEPT = 20
@@ -12,15 +9,40 @@ MOST_KEPT = 20
 
 
 class NoCounts(Exception):  # noqa: N818 — not an error: the line is counted as skipped
-    """Why a line gives no counts; `expected` where that is not simply a line of its format."""
+    """Why a line gives no counts; `expected` where that is not simply a line of its format.
 
-    def __init__(self, reason: str, *, expected: str | None = None) -> None:
+    `finding` is the doctor's code for it where the numbers are impossible, not merely missing.
+    """
+
+    def __init__(
+        self, reason: str, *, expected: str | None = None, finding: str | None = None
+    ) -> None:
         super().__init__(reason)
         self.expected = expected
+        self.finding = finding
 
 
 class NothingDrafted(NoCounts):
     """The line is whole, and says that nothing was drafted."""
+
+
+class Guard:
+    """What `Skips.guard` gives; not a generator, for every line of metrics goes through one."""
+
+    __slots__ = ("_expected", "_line", "_skips")
+
+    def __init__(self, skips: Skips, line: int, expected: str) -> None:
+        self._skips, self._line, self._expected = skips, line, expected
+
+    def __enter__(self) -> None:
+        """Nothing is to be done before."""
+
+    def __exit__(self, kind: object, raised: BaseException | None, trace: object) -> bool:
+        """Take a NoCounts as a skip; all else goes on."""
+        if not isinstance(raised, NoCounts):
+            return False
+        self._skips.take(self._line, raised, self._expected)
+        return True
 
 
 class Skips:
@@ -33,20 +55,21 @@ class Skips:
         self.broken: Skipped | None = None
         self.expected = ""
 
-    @contextmanager
-    def guard(self, line: int, *, expected: str) -> Iterator[None]:
+    def guard(self, line: int, *, expected: str) -> Guard:
         """Record a NoCounts raised inside as the skip of `line`, which should look like `expected`."""
-        try:
-            yield
-        except NothingDrafted as reason:
-            self.undrafted += 1
-            self._add(Skipped(line=line, reason=str(reason)))
-        except NoCounts as reason:
-            self.record(line, str(reason), expected=reason.expected or expected)
+        return Guard(self, line, expected)
 
-    def record(self, line: int, reason: str, *, expected: str) -> None:
+    def take(self, line: int, reason: NoCounts, expected: str) -> None:
+        """Record what was raised for `line`."""
+        if isinstance(reason, NothingDrafted):
+            self.undrafted += 1
+            self._add(Skipped(line=line, reason=str(reason), finding=reason.finding))
+            return
+        self.record(line, str(reason), expected=reason.expected or expected, finding=reason.finding)
+
+    def record(self, line: int, reason: str, *, expected: str, finding: str | None = None) -> None:
         """Record that `line` gives no counts although it should."""
-        skipped = Skipped(line=line, reason=reason)
+        skipped = Skipped(line=line, reason=reason, finding=finding)
         if self.broken is None:
             self.broken, self.expected = skipped, expected
         self._add(skipped)

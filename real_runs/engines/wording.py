@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 MOST_LISTED = 8
@@ -28,3 +29,17 @@ def listed(numbers: Sequence[int]) -> str:
     if len(numbers) > MOST_LISTED:
         return f"{others[0]} to {last}"
     return f"{', '.join(map(str, others))} and {last}"
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """The names, a number behind those that came before.
+
+    >>> told_apart(["run", "run", "other"])
+    ['run', 'run (2)', 'other']
+    """
+    seen: Counter[str] = Counter()
+    found = []
+    for name in names:
+        seen[name] += 1
+        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return found

@@ -1,0 +1,224 @@
+"""The commands that read an engine's log: what it says, and which draft length follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from analysis.log_options import (
+    AnyEngine,
+    By,
+    FitLevel,
+    FitSource,
+    Gammas,
+    Layout,
+    MethodName,
+    PlainSpeed,
+    ProcessNames,
+    ProfileFile,
+    Running,
+    Snapshot,
+    Speed,
+    TargetName,
+    gammas_of,
+    label_of,
+)
+from analysis.options import (
+    KnownCostRatio,
+    LogFile,
+    LoggedGamma,
+    OutputFormat,
+    Overhead,
+    VerifyCost,
+    VerifyCostText,
+    verify_costs,
+)
+from analysis.output import Cell, Format, emit
+from analysis.run_options import FigureFile, ResamplingSeed
+
+if TYPE_CHECKING:
+    from analysis.fitting import RoundCosts
+    from analysis.groups import Groups
+    from analysis.import_report import ImportedLog
+    from real_runs.engines import Reading
+    from simulator import Observation
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `specdec`."""
+    app.command(name="import")(import_command)
+    app.command(name="fit")(fit_command)
+
+
+def import_command(
+    source: LogFile,
+    before: Snapshot = None,
+    engine: AnyEngine = None,
+    gamma: LoggedGamma = None,
+    cost_ratio: KnownCostRatio = None,
+    verify_cost: VerifyCost = 1.0,
+    overhead: Overhead = 0.0,
+    tps: Speed = None,
+    plain_tps: PlainSpeed = None,
+    running: Running = None,
+    method: MethodName = None,
+    target: TargetName = None,
+    by: By = None,
+    profile: ProfileFile = None,
+    output: OutputFormat = Format.TABLE,
+) -> None:
+    """Read an engine's log: counts, what p really is, what a round takes, what is wrong."""
+    from analysis.cli_sources import read_source  # noqa: PLC0415
+    from analysis.facts import with_facts  # noqa: PLC0415
+    from analysis.import_report import import_report  # noqa: PLC0415
+
+    name = "stdin" if source == "-" else source
+    logs = []
+    readings = read_source(Path(source), engine=engine, before=before)
+    for reading in readings:
+        observation = with_facts(
+            reading.observation,
+            gamma=gamma,
+            method=method,
+            target=target,
+            tokens_per_s=tps,
+            plain_tokens_per_s=plain_tps,
+            running=running,
+        )
+        logs.append(_imported(reading, observation, gamma, cost_ratio, verify_cost, overhead, by))
+    if profile is not None:
+        _write_profile(profile, readings)
+    parameters: tuple[tuple[str, Cell], ...] = (
+        ("source", name),
+        ("before", None if before is None else str(before)),
+        ("gamma", gamma),
+        ("cost_ratio", cost_ratio),
+        ("verify_cost", verify_cost),
+        ("overhead", overhead),
+        ("tps", tps),
+        ("plain_tps", plain_tps),
+        ("running", running),
+        ("method", method),
+        ("target", target),
+        ("by", by),
+    )
+    emit(import_report(tuple(logs), parameters), output)
+
+
+def fit_command(
+    source: FitSource,
+    predict_gamma: Gammas = "1:16",
+    gamma: LoggedGamma = None,
+    cost_ratio: KnownCostRatio = None,
+    verify_cost: VerifyCostText = "1",
+    overhead: Overhead = 0.0,
+    process: ProcessNames = None,
+    engine: AnyEngine = None,
+    layout: Layout = None,
+    level: FitLevel = 0.95,
+    seed: ResamplingSeed = 0,
+    figure: FigureFile = None,
+    output: OutputFormat = Format.TABLE,
+) -> None:
+    """Let the counts choose how acceptance arises, and predict other draft lengths with intervals."""
+    from analysis.cli_runs import run_errors  # noqa: PLC0415
+    from analysis.cli_sources import observation_of  # noqa: PLC0415
+    from analysis.facts import with_facts  # noqa: PLC0415
+    from analysis.fitting import fit  # noqa: PLC0415
+    from analysis.fitting.report import fit_report  # noqa: PLC0415
+
+    gammas = gammas_of(predict_gamma)
+    costs = _costs(cost_ratio, verify_cost, overhead)
+    with run_errors():
+        found, notes = observation_of(source, gamma=gamma, engine=engine, layout=layout)
+    known = found.gamma if found.gamma is not None else gamma
+    observation = found if known is None or found.counts is None else with_facts(found, gamma=known)
+    names = None if process is None else tuple(name.strip() for name in process.split(","))
+    fitted = fit(observation, processes=names, rng=seed, level=level)
+    if figure is not None:
+        from analysis.fitting.figures import prediction_over_gamma  # noqa: PLC0415
+        from analysis.runs.figures import save  # noqa: PLC0415
+
+        save(prediction_over_gamma(fitted, gammas, costs=costs), figure)
+    parameters: tuple[tuple[str, Cell], ...] = (
+        ("source", str(source)),
+        ("gamma", known),
+        ("cost_ratio", cost_ratio),
+        ("verify_cost", verify_cost if costs is not None else None),
+        ("overhead", overhead if costs is not None else None),
+        ("level", level),
+        ("seed", seed),
+    )
+    report = fit_report(fitted, gammas, costs=costs, parameters=parameters)
+    emit(replace(report, notes=(*notes, *report.notes)), output)
+
+
+def _costs(cost_ratio: float | None, verify_cost: str, overhead: float) -> RoundCosts | None:
+    from analysis.fitting import RoundCosts  # noqa: PLC0415
+
+    if cost_ratio is None:
+        return None
+    return RoundCosts(
+        cost_ratio=cost_ratio, verify_cost=verify_costs(verify_cost), overhead=overhead
+    )
+
+
+def _imported(
+    reading: Reading,
+    observation: Observation,
+    gamma: int | None,
+    cost_ratio: float | None,
+    verify_cost: float,
+    overhead: float,
+    by: str | None,
+) -> ImportedLog:
+    from analysis.doctor import diagnose  # noqa: PLC0415
+    from analysis.import_report import ImportedLog  # noqa: PLC0415
+    from analysis.log_summary import summarize  # noqa: PLC0415
+
+    return ImportedLog(
+        name=reading.title,
+        definition=reading.definition,
+        counts=reading.counts,
+        summary=summarize(
+            reading.counts,
+            printed=reading.printed,
+            gamma=gamma,
+            cost_ratio=cost_ratio,
+            verify_cost=verify_cost,
+            overhead=overhead,
+        ),
+        printed=reading.printed,
+        lines=reading.lines,
+        used=reading.used,
+        notes=reading.notes,
+        skipped=tuple(f"line {entry.line}: {entry.reason}" for entry in reading.skipped),
+        diagnosis=diagnose(replace(observation, name="")),  # the source is said above
+        groups=None if by is None else _groups(observation, by),
+    )
+
+
+def _groups(observation: Observation, by: str) -> Groups | None:
+    from analysis.groups import by_label, over_time  # noqa: PLC0415
+
+    name, buckets = label_of(by)
+    if not observation.units:
+        return None
+    if name == "time":
+        return over_time(observation.units)
+    return by_label(observation.units, name, buckets=buckets)
+
+
+def _write_profile(path: Path, readings: tuple[Reading, ...]) -> None:
+    from real_runs.engines.speculation_profile import write_speculation_profile  # noqa: PLC0415
+
+    with_counts = [reading for reading in readings if reading.counts is not None]
+    if len(with_counts) != 1:
+        raise ValueError(
+            "--profile needs one reading with counts; this log has "
+            f"{len(with_counts)}: choose one with --engine."
+        )
+    write_speculation_profile(path, with_counts[0].observation)

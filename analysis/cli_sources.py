@@ -1,0 +1,132 @@
+"""What a file or folder on the command line says, whichever kind it is."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from real_runs.engines import Reading
+    from simulator import MeasuredRequest, Method, Observation
+
+STDIN = "-"
+_HEAD = 4_096  # bytes that tell a report of ours from a log
+_REPORT_KEYS = (b'"schema_version"', b'"command"')
+_METHODS: dict[str, Method] = {"draft_model": "draft_model", "prompt_lookup": "ngram"}
+
+
+def observation_of(
+    source: Path, *, gamma: int | None, engine: str | None, layout: str | None
+) -> tuple[Observation, tuple[str, ...]]:
+    """The observation behind a log, a run folder of `measure`, or the JSON of `simulate`, with notes.
+
+    Of a log with several readings, `engine` and `layout` choose one; without them the one that says
+    most is taken, and a note names the others. Raises ValueError for a choice that is not there, the
+    errors of the readers for what cannot be read.
+    """
+    if source.is_dir():
+        return _measured(source, gamma), ()
+    head = b""
+    if source.is_file():  # what a pipe gives is gone once it is read
+        with source.open("rb") as stream:
+            head = stream.read(_HEAD)
+    if head.lstrip().startswith(b"{") and all(key in head for key in _REPORT_KEYS):
+        from analysis.comparison.inputs import observation_of_table  # noqa: PLC0415
+        from analysis.table_file import read_table  # noqa: PLC0415
+
+        return observation_of_table(read_table(source)), ()
+    readings = read_source(source, engine=engine)
+    reading, notes = chosen(readings, layout, source)
+    return reading.observation, notes
+
+
+def read_source(
+    source: Path, *, engine: str | None = None, before: Path | None = None
+) -> tuple[Reading, ...]:
+    """The readings of a log; - is stdin. `before` is an earlier snapshot of the same counters."""
+    from real_runs.engines import read_log  # noqa: PLC0415
+
+    if str(source) != STDIN:
+        return read_log(source, engine=engine, name=str(source), before=before)
+    if sys.stdin is None:
+        raise ValueError("stdin is closed; there is nothing to read.")
+    return read_log(sys.stdin.buffer, engine=engine, name="stdin", before=before)
+
+
+def chosen(
+    readings: tuple[Reading, ...], layout: str | None, source: Path
+) -> tuple[Reading, tuple[str, ...]]:
+    """The reading of that layout, or the one that says most, with a note on the others.
+
+    Readings of one engine mostly count the same tokens; those of two engines do not, and one must be
+    chosen. Raises ValueError naming them, also for a layout that is not there.
+    """
+    found = [reading for reading in readings if layout in {None, reading.layout}]
+    if not found or len({reading.engine for reading in found}) > 1:
+        problem = "has several readings, choose one of" if found else "has only"
+        raise ValueError(f"{source} {problem}: {_options(readings)}.")
+    best = max(found, key=_says)
+    others = [each for each in found if each is not best]
+    if not others:
+        return best, ()
+    return best, (
+        f"{source} holds several readings; {best.title} is taken, not {_options(others)}.",
+    )
+
+
+def _options(readings: Iterable[Reading]) -> str:
+    return "; ".join(f"--engine {each.engine} --layout {each.layout!r}" for each in readings)
+
+
+def _says(reading: Reading) -> tuple[int, int, int]:
+    """How much a reading says: steps or tables by request first, then counts by depth, then counts."""
+    from simulator import AcceptanceTable  # noqa: PLC0415 — kept with what needs it
+
+    units = reading.units
+    tables = sum(isinstance(unit.counts, AcceptanceTable) for unit in units)
+    detail = 2 if any(unit.steps for unit in units) else 1 if tables > 1 else 0
+    depth = 2 if isinstance(reading.counts, AcceptanceTable) else int(reading.counts is not None)
+    return detail, depth, 0 if reading.counts is None else reading.counts.drafted
+
+
+def _measured(folder: Path, gamma: int | None) -> Observation:
+    from analysis.comparison.inputs import observation_of_requests  # noqa: PLC0415
+    from real_runs.runs.reading import read_run  # noqa: PLC0415
+
+    run = read_run(folder)
+    settings = run.settings
+    try:
+        observation = observation_of_requests(
+            run.requests,
+            gamma=gamma,
+            method=_METHODS.get(settings.drafter),
+            target=settings.target,
+            temperature=settings.temperature,
+        )
+    except ValueError as error:
+        raise ValueError(f"{folder}: {error}") from None
+    steps = _steps(folder, run.requests, observation.gamma)
+    units = tuple(replace(u, steps=steps.get(u.name, ())) for u in observation.units)
+    return replace(observation, name=run.name, units=units)
+
+
+def _steps(
+    folder: Path, requests: tuple[MeasuredRequest, ...], gamma: int | None
+) -> dict[str, tuple[tuple[int, int], ...]]:
+    """The rounds in order of every prompt that was measured once, as (drafted, accepted) each.
+
+    A copied folder may lack them: then there are none.
+    """
+    from real_runs.runs.reading import read_steps  # noqa: PLC0415
+
+    wanted = {i: r for i, r in enumerate(requests) if r.gamma == gamma}
+    times = Counter(request.prompt for request in wanted.values())
+    return {
+        wanted[i].prompt: tuple(zip(record.drafted, record.accepted, strict=True))
+        for i, record in enumerate(read_steps(folder))
+        if i in wanted and times[wanted[i].prompt] == 1
+    }

@@ -1,0 +1,1 @@
+"""Two runs compared: what changed, which part of it is acceptance, and whether it is noise."""

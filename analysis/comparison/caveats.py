@@ -1,0 +1,92 @@
+"""What else differs between two runs, and what their intervals leave out."""
+
+from __future__ import annotations
+
+from analysis.comparison.sides import Side
+from simulator import Observation
+
+_FIELDS = (
+    ("gamma", "γ", "the acceptance part holds the draft length's own effect"),
+    ("method", "the drafting method", ""),
+    ("batch", "the batch size", "pass times of different batches are not one machine's"),
+    ("engine", "the engine", "what it counts as a round may differ"),
+    ("target", "the target model", ""),
+    ("temperature", "the temperature", "acceptance depends on it"),
+    ("context", "the context length", "passes take longer over longer contexts"),
+    ("length_rule", "what ends a draft", ""),
+)
+_RUNNING = 1.25
+
+
+def caveats(before: Observation, after: Observation) -> tuple[str, ...]:
+    """A sentence for everything known of both sides that is not the same."""
+    said = []
+    for field, words, why in _FIELDS:
+        first, second = getattr(before, field), getattr(after, field)
+        if None in {first, second} or first == second or "unknown" in {first, second}:
+            continue
+        said.append(
+            f"{words} differs: {_text(first)} before, {_text(second)} after" + _because(why)
+        )
+    running = before.clock.running, after.clock.running
+    if running[0] and running[1] and max(running) > _RUNNING * min(running):  # type: ignore[type-var,operator]
+        said.append(
+            f"running requests differ: {running[0]:g} before, {running[1]:g} after; passes over "
+            "more requests take longer."
+        )
+    for side, role in ((before, "before"), (after, "after")):
+        if side.length_rule == "confidence":
+            said.append(
+                f"{role}: drafts ended by confidence; acceptance by depth is that of the tokens offered."
+            )
+    return tuple(said)
+
+
+def limits(before: Side, after: Side, *, timed: bool, paired: bool) -> tuple[bool, tuple[str, ...]]:
+    """Whether the intervals leave uncertainty out, and notes on what they are."""
+    notes, lower = [], False
+    for side, role in ((before, "before"), (after, "after")):
+        if side.count < 2 and side.accepted_se is None:
+            lower = True
+            notes.append(
+                f"{role}: how much tokens per round vary is not known; there is no interval."
+            )
+        elif side.count < 2 and not side.independent:
+            lower = True
+            notes.append(
+                f"{role}: only sums are known, no requests; its rounds are taken as independent, "
+                "so the intervals are a lower bound of the uncertainty."
+            )
+        elif side.unit == "interval" and not side.independent:
+            lower = True
+            notes.append(
+                f"{role}: the {side.count} intervals of a log stand in for requests; neighbours share "
+                "requests, so the intervals are a lower bound of the uncertainty."
+            )
+        if timed and side.decode_s is None:
+            lower = True
+            notes.append(
+                f"{role}: time is known as one number; how it varies is not, and the interval of "
+                "the speed holds acceptance alone."
+            )
+        if side.left_out:
+            notes.append(
+                f"{role}: {side.left_out:,} rounds without a draft belong to no unit; tokens per round "
+                "are without them."
+            )
+        if side.partial:
+            notes.append(f"{role}: the {side.count:,} units are not all that the source counts.")
+    if paired:
+        notes.append(
+            f"{before.count} units have the same names on both sides and were drawn together, as the "
+            "same prompts."
+        )
+    return lower, tuple(notes)
+
+
+def _text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _because(why: str) -> str:
+    return f"; {why}." if why else "."

@@ -1,0 +1,185 @@
+"""From what a source gives to rows that can be fitted, and what to say about it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from analysis.fitting.rows import Rows, Unit, replayed, rows_of_pool, rows_of_steps, rows_of_tables
+from simulator import AcceptanceTable, AcceptanceTotals, CountedUnit, Counts, Observation
+from simulator._checks import as_count
+
+Data: TypeAlias = Counts | Observation | Sequence[CountedUnit]
+
+_STRETCHES = 20
+_LEAST_STRETCH = 10
+POOLED = (
+    "The counts are pooled: rounds of one request are alike, so every interval here is a lower bound "
+    "of the uncertainty."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Intake:
+    """Rows to fit, or totals that only bound p; what to tell the reader; why nothing is fitted."""
+
+    rows: Rows | None = None
+    totals: AcceptanceTotals | None = None
+    notes: tuple[str, ...] = ()
+    refusal: str | None = None
+
+
+def take_in(data: Data, *, gamma: int | None) -> Intake:
+    """The rows of the data. Raises ValueError for something else or counts that cannot be."""
+    if gamma is not None:
+        as_count("gamma", gamma, least=1)
+    if isinstance(data, Observation):
+        undrafted = data.undrafted_rounds or 0
+        rule = data.length_rule if data.counts is None else data.counts.length_rule
+        if "confidence" in {rule, data.length_rule}:
+            return Intake(refusal=_CONFIDENCE)
+        longest = gamma if gamma is not None else data.gamma
+        if len(data.units) > 1 or data.counts is None:
+            word: Unit = "requests" if data.unit == "request" else "intervals"
+            taken = _units(data.units, longest, word, undrafted)
+            if taken.rows is not None or data.counts is None:
+                return taken
+        return _pool(data.counts, longest, undrafted)
+    if isinstance(data, (AcceptanceTable, AcceptanceTotals)):
+        return _pool(data, gamma, 0)
+    if isinstance(data, Sequence) and all(isinstance(unit, CountedUnit) for unit in data):
+        return _units(data, gamma, "requests", 0)
+    raise ValueError(
+        "data must be an AcceptanceTable, AcceptanceTotals, an Observation or a sequence of "
+        f"CountedUnit; got {type(data).__name__}."
+    )
+
+
+def _pool(counts: Counts, gamma: int | None, undrafted: int) -> Intake:
+    if counts.length_rule == "confidence":
+        return Intake(refusal=_CONFIDENCE)
+    table = _as_table(counts, gamma)
+    if table is None:
+        assert isinstance(counts, AcceptanceTotals)  # noqa: S101 — a table is one already
+        totals = _with_longest(counts, gamma)
+        if totals.drafted == 0:
+            return Intake(refusal="Nothing was drafted, so nothing can be fitted.")
+        return Intake(
+            totals=totals,
+            notes=("The counts do not say which depths were tested, so p is a range.", POOLED),
+        )
+    _check_depths(table, gamma)
+    if not sum(table.tested):
+        return Intake(refusal="Nothing was tested, so nothing can be fitted.")
+    return Intake(rows=rows_of_pool(table, undrafted), notes=(POOLED, *_marks([table])))
+
+
+def _units(units: Sequence[CountedUnit], gamma: int | None, word: Unit, undrafted: int) -> Intake:
+    if any(unit.counts.length_rule == "confidence" for unit in units):
+        return Intake(refusal=_CONFIDENCE)
+    tables = [(unit, _as_table(unit.counts, gamma)) for unit in units]
+    usable = [(unit, table) for unit, table in tables if unit.steps or table is not None]
+    usable = [(unit, table) for unit, table in usable if unit.steps or (table and table.rounds)]
+    if not usable:
+        totals = [unit.counts for unit in units if isinstance(unit.counts, AcceptanceTotals)]
+        if not totals:
+            return Intake(refusal="There is no round, so nothing can be fitted.")
+        pooled = totals[0]
+        for more in totals[1:]:
+            pooled = pooled + more
+        return _pool(pooled, gamma, undrafted)
+    notes: list[str] = []
+    if len(usable) < len(units):
+        notes.append(
+            f"{len(units) - len(usable)} of {len(units)} {word} do not say which depths were tested, "
+            "or have no round, and were left out."
+        )
+    known = [table for _, table in usable if table is not None]
+    for table in known:
+        _check_depths(table, gamma)
+    notes.extend(_marks(known))
+    ordered = [
+        replayed(unit.steps) if unit.every_position else list(unit.steps) for unit, _ in usable
+    ]
+    if any(unit.every_position for unit, _ in usable):
+        notes.append("Every position is recorded: the rounds that the text takes were fitted.")
+    if all(ordered) and word == "requests" and not undrafted:
+        return _ordered(ordered, tuple(notes))
+    if len(known) < len(usable):
+        raise ValueError("units must all have counts by depth or all have steps; got a mixture.")
+    if len(known) == 1:
+        taken = _pool(known[0], gamma, undrafted)
+        return dataclasses.replace(taken, notes=(*notes, *taken.notes))
+    if undrafted:
+        notes.append("Rounds without a draft are counted for all together and spread by rounds.")
+    rows = rows_of_tables(known, unit=word, undrafted=float(undrafted))
+    return _tested(rows, tuple(notes))
+
+
+def _ordered(requests: list[list[tuple[int, int]]], notes: tuple[str, ...]) -> Intake:
+    if len(requests) > 1:
+        return _tested(rows_of_steps(requests), notes)
+    steps = requests[0]
+    size = -(-len(steps) // _STRETCHES)
+    if size < _LEAST_STRETCH:
+        lengths = rows_of_steps(requests)
+        table = AcceptanceTable(
+            rounds=len(steps),
+            drafted=sum(drafted for drafted, _ in steps),
+            tested=tuple(int(n) for n in lengths.tested[0]),
+            accepted=tuple(int(n) for n in lengths.accepted[0]),
+            length_rule="scheduled",
+        )
+        taken = _pool(table, None, 0)
+        return dataclasses.replace(taken, notes=(*notes, *taken.notes))
+    cut = [steps[i : i + size] for i in range(0, len(steps), size)]
+    rows = dataclasses.replace(rows_of_steps(cut), unit="intervals")
+    word = (
+        f"There is one request: its rounds were cut into {len(cut)} stretches, which are resampled."
+    )
+    return _tested(rows, (*notes, word))
+
+
+def _tested(rows: Rows, notes: tuple[str, ...]) -> Intake:
+    if not rows.tested.sum():
+        return Intake(refusal="Nothing was tested, so nothing can be fitted.", notes=notes)
+    return Intake(rows=rows, notes=notes)
+
+
+def _as_table(counts: Counts, gamma: int | None) -> AcceptanceTable | None:
+    if isinstance(counts, AcceptanceTable):
+        return counts
+    return _with_longest(counts, gamma).to_table()
+
+
+def _with_longest(totals: AcceptanceTotals, gamma: int | None) -> AcceptanceTotals:
+    if totals.longest_draft is not None or gamma is None:
+        return totals
+    return dataclasses.replace(totals, longest_draft=gamma)
+
+
+def _check_depths(table: AcceptanceTable, gamma: int | None) -> None:
+    deepest = max((i + 1 for i, count in enumerate(table.tested) if count), default=0)
+    if gamma is not None and deepest > gamma:
+        raise ValueError(
+            f"gamma must be at least the {deepest} depths that were tested; got {gamma}."
+        )
+
+
+def _marks(tables: Sequence[AcceptanceTable]) -> tuple[str, ...]:
+    full = all(t.drafted == (t.tested[0] if t.depths else 0) * t.depths for t in tables)
+    if full or all(table.length_rule != "unknown" for table in tables):
+        return ()
+    return (_UNKNOWN,)
+
+
+_UNKNOWN = (
+    "What decided the draft lengths is unknown; if the draft's confidence did, predictions for other "
+    "lengths are too high."
+)
+_CONFIDENCE = (
+    "The draft's confidence decided the draft lengths: the counts describe the tokens that were "
+    "offered, not those that a draft of another length would hold, so nothing is predicted from them."
+)
