@@ -38,7 +38,7 @@ def tokens_histogram(table: AcceptanceTable, strategy: Strategy) -> alt.LayerCha
             "series": np.repeat([simulated, exact], tokens.size),
         }
     )
-    top = _step_above(max(*shares, *law.pmf), (0.25, 0.5, 0.75, 1.0))
+    top = step_above(max(*shares, *law.pmf), (0.25, 0.5, 0.75, 1.0))
     base = alt.Chart(rows).encode(
         x=alt.X("tokens:O", title="Tokens in a round", axis=alt.Axis(labelAngle=0)),
         y=alt.Y(
@@ -89,7 +89,7 @@ def speedup_over_gamma(
     y = alt.Y(
         "speedup:Q",
         title="Speedup over plain decoding",
-        scale=alt.Scale(domain=[0.0, _step_above(max(*values, 1.2), (2, 3, 4, 6, 8, 12, 17))]),
+        scale=alt.Scale(domain=[0.0, step_above(max(*values, 1.2), (2, 3, 4, 6, 8, 12, 17))]),
     )
     x = alt.X(
         "gamma:Q",
@@ -109,7 +109,7 @@ def speedup_over_gamma(
         tooltip=["series:N", *tooltip],
     )
     layers = [
-        *_flat_band(best.flat if best.pays else ()),
+        *flat_band(best.flat if best.pays else ()),
         alt.Chart(pd.DataFrame({"speedup": [1.0]}))
         .mark_rule(color=PLAIN, strokeDash=[6, 4], strokeWidth=1.5)
         .encode(y="speedup:Q"),
@@ -204,7 +204,8 @@ def _only(chart: alt.Chart, series: str) -> alt.Chart:
     return chart.transform_filter(alt.datum.series == series)
 
 
-def _flat_band(flat: Sequence[int]) -> list[alt.Chart]:
+def flat_band(flat: Sequence[int]) -> list[alt.Chart]:
+    """Draft lengths that are about as good as the best, shaded; nothing for fewer than two."""
     if len(flat) < 2:
         return []
     band = pd.DataFrame({"from": [min(flat)], "to": [max(flat)]})
@@ -215,5 +216,6 @@ def _best_name(gamma: int, value: float) -> str:
     return f"best: γ = {gamma}, {value:.2f}×" if gamma else "best: no draft, 1.00×"
 
 
-def _step_above(value: float, steps: Sequence[float]) -> float:
+def step_above(value: float, steps: Sequence[float]) -> float:
+    """The end of an axis: the first of the rising steps that holds the value, else the last."""
     return next((step for step in steps if value <= step), steps[-1])

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from analysis.options import OutputFormat
 from analysis.output import Format, emit
 from analysis.run_options import ResamplingSeed
-
-if TYPE_CHECKING:
-    from simulator import Observation
 
 EXIT_CHECK_FAILED = 1
 
@@ -65,6 +62,9 @@ Power = Annotated[float, typer.Option(help="Chance with which the data asked for
 ComparedGamma = Annotated[
     int | None,
     typer.Option("--gamma", help="Draft length: of a run folder its largest if not given."),
+]
+GammaAfter = Annotated[
+    int | None, typer.Option(help="Draft length of the second run, if it is another one.")
 ]
 LogEngine = Annotated[str | None, typer.Option("--engine", help="Engine of the logs.")]
 Layout = Annotated[str | None, typer.Option(help="Which reading, of a log with several.")]
@@ -138,6 +138,7 @@ def compare_command(
     regression: Regression = None,
     strict: Strict = False,  # noqa: FBT002
     gamma: ComparedGamma = None,
+    gamma_after: GammaAfter = None,
     engine: LogEngine = None,
     layout: Layout = None,
     engine_after: EngineAfter = None,
@@ -150,6 +151,7 @@ def compare_command(
 ) -> None:
     """How much faster AFTER is than BEFORE: acceptance, pass time, noise; exit 1 on a regression."""
     from analysis.cli_runs import run_errors  # noqa: PLC0415
+    from analysis.cli_sources import observation_of  # noqa: PLC0415
     from analysis.compare import compare_runs  # noqa: PLC0415
     from analysis.comparison.report import comparison_report  # noqa: PLC0415
 
@@ -157,10 +159,16 @@ def compare_command(
         raise ValueError(
             "--strict belongs to --regression; give the size that must not be exceeded."
         )
+    length_after = gamma if gamma_after is None else gamma_after
     with run_errors():
         sides = (
-            _observation(before, gamma, engine, layout),
-            _observation(after, gamma, engine_after or engine, layout_after or layout),
+            observation_of(before, gamma=gamma, engine=engine, layout=layout),
+            observation_of(
+                after,
+                gamma=length_after,
+                engine=engine_after or engine,
+                layout=layout_after or layout,
+            ),
         )
     first, second = (
         replace(side, name=name)
@@ -182,6 +190,7 @@ def compare_command(
         ("level", level),
         ("power", power),
         ("gamma", gamma),
+        ("gamma_after", gamma_after),
         ("seed", seed),
     )
     report = comparison_report(result, parameters)
@@ -190,15 +199,6 @@ def compare_command(
     undecided = strict and result.verdict == "undecided"
     if result.verdict == "regressed" or undecided:
         raise typer.Exit(EXIT_CHECK_FAILED)
-
-
-def _observation(
-    source: Path, gamma: int | None, engine: str | None, layout: str | None
-) -> tuple[Observation, tuple[str, ...]]:
-    from analysis.cli_sources import observation_of  # noqa: PLC0415
-
-    found, notes = observation_of(source, gamma=gamma, engine=engine, layout=layout)
-    return (replace(found, gamma=gamma) if found.gamma is None else found), notes
 
 
 def _titles(before: Path, after: Path) -> tuple[str, str]:

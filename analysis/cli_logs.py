@@ -126,16 +126,13 @@ def fit_command(
     """Let the counts choose how acceptance arises, and predict other draft lengths with intervals."""
     from analysis.cli_runs import run_errors  # noqa: PLC0415
     from analysis.cli_sources import observation_of  # noqa: PLC0415
-    from analysis.facts import with_facts  # noqa: PLC0415
     from analysis.fitting import fit  # noqa: PLC0415
     from analysis.fitting.report import fit_report  # noqa: PLC0415
 
     gammas = gammas_of(predict_gamma)
     costs = _costs(cost_ratio, verify_cost, overhead)
     with run_errors():
-        found, notes = observation_of(source, gamma=gamma, engine=engine, layout=layout)
-    known = found.gamma if found.gamma is not None else gamma
-    observation = found if known is None or found.counts is None else with_facts(found, gamma=known)
+        observation, notes = observation_of(source, gamma=gamma, engine=engine, layout=layout)
     names = None if process is None else tuple(name.strip() for name in process.split(","))
     fitted = fit(observation, processes=names, rng=seed, level=level)
     if figure is not None:
@@ -145,7 +142,7 @@ def fit_command(
         save(prediction_over_gamma(fitted, gammas, costs=costs), figure)
     parameters: tuple[tuple[str, Cell], ...] = (
         ("source", str(source)),
-        ("gamma", known),
+        ("gamma", observation.gamma),
         ("cost_ratio", cost_ratio),
         ("verify_cost", verify_cost if costs is not None else None),
         ("overhead", overhead if costs is not None else None),
@@ -186,7 +183,7 @@ def _imported(
         summary=summarize(
             reading.counts,
             printed=reading.printed,
-            gamma=gamma,
+            gamma=observation.gamma if _means_alone(reading) else gamma,
             cost_ratio=cost_ratio,
             verify_cost=verify_cost,
             overhead=overhead,
@@ -199,6 +196,12 @@ def _imported(
         diagnosis=diagnose(replace(observation, name="")),  # the source is said above
         groups=None if by is None else _groups(observation, by),
     )
+
+
+def _means_alone(reading: Reading) -> bool:
+    """True where neither counts nor positions say how long drafts were."""
+    printed = {ratio.quantity for ratio in reading.printed}
+    return reading.counts is None and "survival" not in printed
 
 
 def _groups(observation: Observation, by: str) -> Groups | None:

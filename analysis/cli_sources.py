@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from analysis.facts import with_facts
+
 if TYPE_CHECKING:
     from real_runs.engines import Reading
     from simulator import MeasuredRequest, Method, Observation
@@ -25,8 +27,9 @@ def observation_of(
     """The observation behind a log, a run folder of `measure`, or the JSON of `simulate`, with notes.
 
     Of a log with several readings, `engine` and `layout` choose one; without them the one that says
-    most is taken, and a note names the others. Raises ValueError for a choice that is not there, the
-    errors of the readers for what cannot be read.
+    most is taken, and a note names the others. `gamma` is the one wanted of a run folder, and what is
+    known beside a log or a table. Raises ValueError for a choice that is not there and for a gamma
+    that contradicts the source, the errors of the readers for what cannot be read.
     """
     if source.is_dir():
         return _measured(source, gamma), ()
@@ -38,10 +41,24 @@ def observation_of(
         from analysis.comparison.inputs import observation_of_table  # noqa: PLC0415
         from analysis.table_file import read_table  # noqa: PLC0415
 
-        return observation_of_table(read_table(source)), ()
+        return _known(observation_of_table(read_table(source)), gamma, source), ()
     readings = read_source(source, engine=engine)
     reading, notes = chosen(readings, layout, source)
-    return reading.observation, notes
+    return _known(reading.observation, gamma, source), notes
+
+
+def _known(observation: Observation, gamma: int | None, source: Path) -> Observation:
+    """With the draft length that is given or stated, which can make every depth known."""
+    stated = observation.gamma
+    if gamma is not None and stated is not None and gamma != stated:
+        raise ValueError(f"{source}: gamma must be {stated}, as the source says; got {gamma}.")
+    gamma = stated if gamma is None else gamma
+    if gamma is None:
+        return observation
+    try:
+        return with_facts(observation, gamma=gamma)
+    except ValueError as error:
+        raise ValueError(f"{source}: {error}") from None
 
 
 def read_source(

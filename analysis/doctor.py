@@ -21,6 +21,7 @@ from simulator import Observation
 
 _SICK = {"impossible", "problem", "change"}
 _GROWN = 0.5
+_SPEED = "speedup_above_tokens_per_round"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,8 +109,9 @@ def _alone(known: Known) -> Iterator[Finding]:
     wrong = [*impossible(known)]
     yield from wrong
     yield from meaning(known)
-    if not wrong:  # nothing can be concluded from numbers that cannot be
+    if all(found.code == _SPEED for found in wrong):  # a wrong clock says nothing of the counts
         yield from acceptance(known)
+    if not wrong:  # nothing can be concluded from numbers that cannot be
         yield from cost(known)
 
 
@@ -151,7 +153,8 @@ def _verdict(knowns: Sequence[Known], findings: Sequence[Finding]) -> list[Findi
     sick = any(found.kind in _SICK for found in findings)
     sure = not missing and all(sure_above_chance(known) for known in knowns)
     if sure and not sick and knowns[0].tokens is not None:
-        verdicts.append(_healthy(knowns[0]))
+        few = any(found.code == "small_sample" for found in findings)
+        verdicts.append(_healthy(knowns[0], few=few))
     elif not findings and not verdicts:
         verdicts.append(
             Finding(
@@ -174,7 +177,7 @@ def _missing(known: Known) -> list[str]:
     return missing
 
 
-def _healthy(known: Known) -> Finding:
+def _healthy(known: Known, *, few: bool) -> Finding:
     tokens = known.tokens
     assert tokens is not None  # noqa: S101 — the caller looked
     undrafted = known.observation.undrafted_rounds or 0
@@ -194,6 +197,8 @@ def _healthy(known: Known) -> Finding:
         code="healthy",
         evidence=f"{known.prefix}{tokens.value} tokens per round{of}.{gain}",
         reason="The numbers agree with each other and acceptance is well above chance.",
-        advice="Nothing needs mending.",
+        advice="Nothing needs mending, as far as so few rounds can show."
+        if few
+        else "Nothing needs mending.",
         where=known.where,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from analysis.doctor import Diagnosis
 from analysis.group_rows import GROUPS, group_rows, groups_sentence
 from analysis.groups import Groups
-from analysis.import_rows import COLUMNS, log_rows, time_rows
+from analysis.import_rows import COLUMNS, drafts_vary, log_rows, time_rows
 from analysis.log_summary import LogSummary
 from analysis.output import Cell, Report, Row, Section
 from analysis.uncertainty import one_p_probability
@@ -98,6 +98,8 @@ def _headline(log: ImportedLog) -> str:
 
 def conclusion(summary: LogSummary) -> str:
     """What the counts of a log say of p and of the speedup, in a sentence or two."""
+    if math.isnan(summary.p_range[0]):
+        return _without_p(summary)
     low, high = (f"{end:.3f}" for end in summary.p_range)
     sentence = f"p is {low}" if low == high else f"p is between {low} and {high}"
     if summary.p_interval is not None:
@@ -112,6 +114,23 @@ def conclusion(summary: LogSummary) -> str:
         return sentence
     value = str(summary.speedup) if summary.speedup.se else f"{summary.speedup.value:.2f}"
     return f"{sentence} Speedup of these rounds {value}."
+
+
+def _without_p(summary: LogSummary) -> str:
+    tokens = summary.tokens_per_round
+    if summary.drafted is not None:
+        return "p is unknown: no drafted token was tested."
+    if tokens is None:
+        return "p is unknown: no count and no acceptance by depth is printed, nor tokens per round."
+    sentence = f"{tokens.value:.2f} tokens per round"
+    if summary.equivalent_p is not None:
+        sentence += (
+            f", which one p of {summary.equivalent_p:.3f} would explain at γ = {summary.gamma}"
+        )
+    sentence += "; p itself is unknown without counts or acceptance by depth."
+    if summary.speedup is not None:
+        sentence += f" Speedup of these rounds {summary.speedup.value:.2f}."
+    return sentence
 
 
 def _notes(log: ImportedLog) -> list[str]:
@@ -132,7 +151,8 @@ def _findings(log: ImportedLog) -> list[str]:
         findings.append(_without_rounds(log.summary))
     elif log.summary.tokens_per_round.se is not None:
         findings.append(_INDEPENDENCE)
-    if isinstance(log.counts, AcceptanceTable) and log.counts.length_rule != "fixed":
+    several = isinstance(log.counts, AcceptanceTable) and log.counts.length_rule != "fixed"
+    if several or drafts_vary(log.summary):
         findings.append(
             "drafts had several lengths: the closed form, which takes one, is left out."
         )
@@ -167,6 +187,8 @@ def _one_p(counts: Counts | None, summary: LogSummary) -> list[str]:
             f": the closed form with one p gives {summary.formula_tokens[0]:.2f} tokens per round, "
             f"the counts say {summary.tokens_per_round}"
         )
+    if counts.length_rule != "fixed":  # what ended drafts is not known to be blind to the text
+        return [f"{note}."]
     return [f"{note}; predict other draft lengths by depth."]
 
 

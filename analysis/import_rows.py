@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from analysis.log_summary import LogSummary
 from analysis.output import Row
 from analysis.pass_time import PassTime
@@ -9,6 +11,8 @@ from analysis.uncertainty import Range
 from simulator import AcceptanceTable, Counts, Estimate, ReportedRatio
 
 _IF_FULL = "from printed ratios, if every draft had every position"
+_SHORT = 0.95  # of the longest draft, on average: below it drafts had several lengths
+_OTHERWISE_SHOWN = {"tokens_per_round", "survival", "accepted_fraction"}
 COLUMNS = ("quantity", "value", "low", "high", "how_known")
 
 
@@ -20,8 +24,15 @@ def log_rows(
         *(() if counts is None else _count_rows(counts, summary)),
         *_p_rows(summary, _IF_FULL if counts is None else "accepted / tested"),
         *_token_rows(summary, printed),
+        *_other_ratios(printed if counts is None else ()),
         *_speed_rows(summary),
     )
+
+
+def drafts_vary(summary: LogSummary) -> bool:
+    """True if drafts were clearly shorter than the longest on average: no closed form fits them."""
+    length, gamma = summary.draft_length, summary.gamma
+    return length is not None and gamma is not None and length < _SHORT * gamma
 
 
 def time_rows(times: PassTime | None) -> tuple[Row, ...]:
@@ -70,7 +81,7 @@ def _p_rows(summary: LogSummary, how: str) -> list[Row]:
     rows: list[Row] = []
     if summary.p is not None:
         rows.append(_estimate("p, pooled over depths", summary.p, f"{how}, 95 %"))
-    else:
+    elif not math.isnan(summary.p_range[0]):
         rows.append(_range("p, pooled over depths", summary.p_range, how))
         if summary.p_interval is not None:
             both = "the same with sampling error, 95 %"
@@ -78,7 +89,10 @@ def _p_rows(summary: LogSummary, how: str) -> list[Row]:
     for depth, estimate in enumerate(summary.p_by_depth or (), 1):
         rows.append(_estimate(f"p at depth {depth}", estimate, f"{how}, 95 %"))
     for depth, ends in enumerate(summary.p_by_depth_range or (), 1):
-        rows.append(_range(f"p at depth {depth}", ends, how))
+        if not math.isnan(ends[0]):
+            rows.append(_range(f"p at depth {depth}", ends, how))
+    if math.isnan(summary.accepted_fraction):
+        return rows
     rate = "accepted / drafted, what engines print as acceptance rate; not p"
     rows.append(("accepted fraction", summary.accepted_fraction, None, None, rate))
     return rows
@@ -94,6 +108,8 @@ def _token_rows(summary: LogSummary, printed: tuple[ReportedRatio, ...]) -> list
         if ratio.quantity == "tokens_per_round":
             how = f"printed by the engine over {ratio.averaged_over}"
             rows.append(("tokens per round", ratio.value, *ratio.bounds, how))
+    if drafts_vary(summary):
+        return rows
     if summary.formula_tokens is not None:
         how = f"closed form with p and γ = {summary.gamma}"
         rows.append(_range("tokens per round", summary.formula_tokens, how))
@@ -101,8 +117,22 @@ def _token_rows(summary: LogSummary, printed: tuple[ReportedRatio, ...]) -> list
         how = "closed form if accepted / drafted is mistaken for p: wrong"
         rows.append(("tokens per round", summary.naive_tokens, None, None, how))
     if summary.equivalent_p is not None and summary.p is None:
-        how = f"would explain accepted / drafted if every draft had {summary.gamma} tokens"
+        mean = "tokens per round" if math.isnan(summary.p_range[0]) else "accepted / drafted"
+        how = f"one p that explains {mean} if every draft had {summary.gamma} tokens"
         rows.append(("equivalent p", summary.equivalent_p, None, None, how))
+    return rows
+
+
+def _other_ratios(printed: tuple[ReportedRatio, ...]) -> list[Row]:
+    """Ratios that stand for themselves: nothing else in the table follows from them."""
+    rows: list[Row] = []
+    for ratio in printed:
+        if ratio.quantity in _OTHERWISE_SHOWN:
+            continue
+        where = "" if ratio.depth is None else f" at depth {ratio.depth + 1}"
+        name = f"{ratio.quantity.replace('_', ' ')}{where}"
+        known = f"printed by the engine over {ratio.averaged_over}"
+        rows.append((name, ratio.value, *ratio.bounds, known))
     return rows
 
 

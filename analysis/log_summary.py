@@ -64,7 +64,7 @@ def summarize(
     """Everything that follows from the counts of a log, and nothing else.
 
     Without counts (None) what follows from the `printed` ratios, if every draft had as many tokens
-    as they have positions. `gamma` is the configured draft length, for logs that do not show it: it
+    as they have positions; of means alone p is unknown (NaN). `gamma` is the configured draft length, for logs that do not show it: it
     narrows the bounds of p and allows the equivalent p. The speedup needs `cost_ratio` and the
     rounds. Raises ValueError if `gamma` contradicts the log.
 
@@ -91,6 +91,8 @@ def _of_counts(counts: Counts, gamma: int | None) -> LogSummary:
 
 
 def _of_ratios(printed: tuple[ReportedRatio, ...], gamma: int | None) -> LogSummary:
+    if printed and not any(ratio.quantity == "survival" for ratio in printed):
+        return _of_means(printed, None if gamma is None else as_count("gamma", gamma, least=1))
     bounds = ratio_bounds(printed)
     if gamma is not None:
         _refuse_other_gamma(bounds.gamma, as_count("gamma", gamma, least=1))
@@ -111,6 +113,36 @@ def _of_ratios(printed: tuple[ReportedRatio, ...], gamma: int | None) -> LogSumm
         formula_tokens=_formula_tokens(bounds.p, bounds.gamma),
         naive_tokens=None if fraction is None else _naive_tokens(fraction, bounds.gamma),
         equivalent_p=None if fraction is None else _equivalent_p(fraction, bounds.gamma),
+    )
+
+
+def _of_means(printed: tuple[ReportedRatio, ...], gamma: int | None) -> LogSummary:
+    """Means alone: p stays unknown (NaN); one that explains tokens per round is the equivalent p."""
+    means = {ratio.quantity: ratio.value for ratio in printed}
+    tokens, fraction = means.get("tokens_per_round"), means.get("accepted_fraction")
+    share = fraction
+    if tokens is not None and gamma is not None:
+        share = (tokens - 1.0) / gamma
+    if share is None or not 0.0 <= share <= 1.0:
+        share = math.nan
+    return LogSummary(
+        rounds=None,
+        drafted=None,
+        accepted=None,
+        draft_length=None if gamma is None else float(gamma),
+        gamma=gamma,
+        accepted_fraction=math.nan if fraction is None else fraction,
+        p=None,
+        p_range=(math.nan, math.nan),
+        p_interval=None,
+        p_by_depth=None,
+        p_by_depth_range=None,
+        tokens_per_round=None if tokens is None else Estimate(value=tokens),
+        formula_tokens=None,
+        naive_tokens=None
+        if fraction is None or not 0.0 <= fraction <= 1.0
+        else _naive_tokens(fraction, gamma),
+        equivalent_p=_equivalent_p(share, gamma),
     )
 
 

@@ -14,7 +14,7 @@ from urllib.request import urlopen
 
 STREAMLIT_FLAGS: tuple[str, ...] = (
     "--browser.gatherUsageStats=false",
-    "--server.maxUploadSize=10",
+    "--server.maxUploadSize=50",
     "--server.enableXsrfProtection=true",
     "--server.enableCORS=true",
     "--client.showErrorDetails=type",

@@ -6,10 +6,16 @@ from pathlib import Path
 
 import streamlit as st
 
-from app_pages import explore, one_round, read_a_log, state
+from app_pages import explore, one_round, state
+from app_pages.compare import page as compare
+from app_pages.convert import page as convert
 from app_pages.measured_runs import page as real_runs_page
 from app_pages.one_token import page as one_token
 from app_pages.plain_text import plain
+from app_pages.your_engine import page as your_engine
+
+_OLD_ADDRESS = "read_a_log"
+"""Where *Your engine* was; links to it still lead there."""
 
 
 def main() -> None:
@@ -35,24 +41,34 @@ def main() -> None:
     for field, problem in problems:
         used = f"{state.value_of(field):,g} is used instead."
         above.warning(f"{plain(problem)} {used}", icon=":material/link_off:")
-    _links([other for other in pages if other.url_path != page.url_path])
+    _links([other for other in pages if other.url_path not in {page.url_path, _OLD_ADDRESS}])
     state.remember()
 
 
 def _pages() -> list[st.Page]:
     first = st.Page(explore.page, title="Explore", icon=":material/tune:", default=True)
 
-    def log_page() -> None:
-        read_a_log.page(first)
+    def engine_page() -> None:
+        your_engine.page(first)
+
+    engine = st.Page(
+        engine_page, title="Your engine", icon=":material/description:", url_path="your_engine"
+    )
+
+    def moved() -> None:
+        st.switch_page(engine)
 
     return [
         first,
         st.Page(one_round.page, title="One round", icon=":material/school:", url_path="one_round"),
         st.Page(one_token.page, title="One token", icon=":material/casino:", url_path="one_token"),
-        st.Page(log_page, title="Read a log", icon=":material/description:", url_path="read_a_log"),
+        engine,
+        st.Page(convert.page, title="Convert", icon=":material/swap_horiz:", url_path="convert"),
+        st.Page(compare.page, title="Compare", icon=":material/difference:", url_path="compare"),
         st.Page(
             real_runs_page.page, title="Real runs", icon=":material/timer:", url_path="real_runs"
         ),
+        st.Page(moved, title="Read a log", url_path=_OLD_ADDRESS, visibility="hidden"),
     ]
 
 

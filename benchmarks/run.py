@@ -161,6 +161,15 @@ def token_level() -> list[Row]:
     return rows + verification_speed.from_logits()
 
 
+def own_numbers() -> list[Row]:
+    """Logs read, whole requests simulated, processes fitted."""
+    import fit_speed  # noqa: PLC0415 — like the others, only where it is run
+    import import_speed  # noqa: PLC0415
+    import requests_speed  # noqa: PLC0415
+
+    return [*import_speed.rows(), requests_speed.whole_requests(), *fit_speed.rows()]
+
+
 def models() -> list[Row]:
     """Our loop on actual models, and what the kept runs show."""
     import model_speed  # noqa: PLC0415 — needs the real extra
@@ -229,7 +238,7 @@ def main() -> int:
     ]
     if arguments.app:
         rows.append(slider())
-    rows += token_level()
+    rows += token_level() + own_numbers()
     if arguments.models:
         rows += models()
     table = report(rows)

@@ -62,7 +62,7 @@ def test_llamacpp_issue_26750_is_acceptance():
     assert result.whole.factor.interval == pytest.approx(tuple(ends), rel=1e-6)
     assert result.whole.change == "slower"
     assert result.verdict == "undecided"
-    assert result.needed.unit == "round"
+    assert result.needed.units == ("round", "round")
     assert "slower" in result.sentence
     assert "b10532" in result.sentence
 

@@ -130,7 +130,7 @@ def test_with_few_requests_it_stays_undecided_and_says_how_many_would_do(rng):
     result = compare_runs(before, after, regression=0.05)
 
     assert result.verdict == "undecided"
-    assert result.needed.unit == "request"
+    assert result.needed.units == ("request", "request")
     assert result.needed.more_before >= 1
 
 

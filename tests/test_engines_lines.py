@@ -1,13 +1,17 @@
 """Lines of any length, line ends of every kind, colours: no record is dropped in silence."""
 
 import io
+import random
 import tracemalloc
 from itertools import product
 
 import pytest
 
 from real_runs.engines import MetricsFormatError, read_log, read_text
+from real_runs.engines.formats import FORMATS
 from real_runs.engines.lines import BLOCK, LONGEST_LINE, MarkedLines
+from real_runs.engines.markers import Markers
+from real_runs.engines.routing import Found
 
 LINE = (
     "SpecDecoding metrics: Mean acceptance length: 3.28, Accepted throughput: 47.40 tokens/s, Drafted "
@@ -180,3 +184,33 @@ def test_a_colour_across_two_blocks_is_taken_out(shift):
     (line,), _ = marked(text, "ym")
 
     assert line == (2, "y" * (999 - shift) + "m", False)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_markers_are_found_as_by_searching_for_each(seed):
+    rng = random.Random(seed)  # noqa: S311 — a test's own dice
+    alphabet = "ab" if seed % 2 else "abc, "
+    words = ["".join(rng.choices(alphabet, k=rng.randrange(1, 9))) for _ in range(12)]
+    words = [word for word in words if word.strip()]
+    rows = ["".join(rng.choices(alphabet, k=rng.randrange(0, 30))) for _ in range(200)]
+    text = "".join(f"{row}\n" for row in rows).encode()
+    found = {
+        text[start:end].decode(): set(markers)
+        for start, end, markers in Markers(words).rows_in(text)
+    }
+
+    assert found == {
+        row: {word for word in words if word in row}
+        for row in rows
+        if any(word in row for word in words)
+    }
+
+
+def test_markers_of_all_formats_are_found_in_one_line_each():
+    markers = Found(FORMATS, "x").markers
+    text = "".join(f"before {marker} behind\n" for marker in markers).encode()
+    found = [names for _, _, names in Markers(markers).rows_in(text)]
+
+    assert len(markers) > 100
+    for marker, names in zip(markers, found, strict=True):
+        assert set(names) == {each for each in markers if each in f"before {marker} behind"}

@@ -299,3 +299,22 @@ def test_flat_pairs_are_those_of_a_log():
 def test_other_yaml_is_refused(text):
     with pytest.raises(ValueError, match=r"^[a-z]"):
         read_yaml(text)
+
+
+def test_json_of_several_rows_within_a_log():
+    value = {"timings": {"predicted_n": 256, "ct": 259, "b": 167}}
+    text = f"$ curl\n{json.dumps(value, indent=2)}\nMARK\nmeta: {json.dumps(value, indent=1)}\nMARK"
+    objects, rows, lines, _ = recorded(text, "ct", "b")
+
+    assert [(line, found) for line, found, _ in objects] == [
+        (2, value["timings"]),
+        (10, value["timings"]),
+    ]
+    assert [line for line, _ in rows] == [9, text.count("\n") + 1]
+    assert lines == text.count("\n") + 1
+
+
+def test_rows_of_cut_json_are_no_objects():
+    text = 'first\n {\n "ct": 259,\n "other": 1,\n "b": 167,\n "c": [1, 2],\n'
+
+    assert objects_of(text, "ct", "b", "c") == []

@@ -6,13 +6,14 @@ from operator import add
 import pytest
 
 from analysis.uncertainty import estimate_p
+from real_runs.engines import pool as pool_module
 from real_runs.engines import read_text
-from real_runs.engines.pool import Layout, Pool
+from real_runs.engines.pool import Extras, Layout, Pool, as_totals, unit_of
 from real_runs.engines.ratios import Ratios
 from real_runs.engines.recovery import Recovered
-from real_runs.engines.skips import NoCounts
+from real_runs.engines.skips import NoCounts, Skips
 from real_runs.engines.wording import listed
-from simulator import AcceptanceTable, AcceptanceTotals
+from simulator import AcceptanceTable, AcceptanceTotals, Clock
 
 OLD = "draft acceptance rate = 0.56556 ( 1376 accepted / 2433 generated)"
 REQUEST = (
@@ -188,3 +189,85 @@ def test_layouts_are_short_and_lower_case():
     ]
     for reading in readings:
         assert reading.definition.count(".") == 1
+
+
+REQUESTS = Layout(engine="x", name="x", unit="request", averaged_over="x", definition="x")
+SHORT = AcceptanceTable(rounds=4, drafted=7, tested=(4, 2), accepted=(3, 1), length_rule="unknown")
+UNKNOWN = Recovered(totals=AcceptanceTotals(drafted=9, accepted=4), basis="unknown", allowed=(4, 9))
+
+
+def test_tables_of_short_drafts_sum_to_a_table():
+    pool = Pool(REQUESTS, "x")
+    pool.add(1, SHORT)
+    pool.add(2, full(10, 8, 5))
+    (reading,) = pool.readings(2)
+
+    assert reading.counts == SHORT + full(10, 8, 5)
+    assert reading.unit == "request"
+
+
+def test_a_table_and_totals_make_totals():
+    pool = Pool(REQUESTS, "x")
+    pool.add(1, full(10, 8, 5))
+    pool.add(2, UNKNOWN)
+    (reading,) = pool.readings(2)
+
+    assert reading.counts == as_totals(full(10, 8, 5)) + UNKNOWN.totals
+    assert reading.counts.rounds is None
+
+
+def test_units_are_the_records_and_sum_to_the_whole(monkeypatch):
+    monkeypatch.setattr(pool_module, "MOST_UNITS", 3)
+    pool = Pool(REQUESTS, "x")
+    for line in range(1, 6):
+        unit = unit_of(SHORT, name=str(line), labels=(("part", "a"),), decode_s=1.5)
+        pool.add(line, SHORT, unit=unit if pool.wants_units else None)
+        if not pool.wants_units:
+            pool.skip_unit()
+    (reading,) = pool.readings(5)
+
+    assert [unit.name for unit in reading.units] == ["1", "2", "3"]
+    assert reading.units[0].counts == SHORT
+    assert reading.units[0].label("part") == "a"
+    assert "Only the first 3 requests are kept apart." in reading.notes
+    assert reading.counts.rounds == 20
+
+
+def test_a_unit_has_a_table_where_its_totals_are_one():
+    totals = AcceptanceTotals(
+        rounds=10, drafted=20, accepted=12, accepted_by_depth=(7, 5), longest_draft=2
+    )
+    whole = Recovered(totals=totals, basis="counted", allowed=(10, 10))
+
+    assert unit_of(whole).counts == totals.to_table()
+    assert unit_of(UNKNOWN).counts == UNKNOWN.totals
+
+
+def test_what_the_text_says_beside_the_counts_is_in_the_reading():
+    pool = Pool(REQUESTS, "x")
+    pool.add(1, SHORT)
+    extras = Extras(
+        clock=Clock(s_per_round=0.02),
+        gamma=2,
+        undrafted_rounds=5,
+        emitted=8,
+        method="ngram",
+        version="1.2",
+    )
+    (reading,) = pool.readings(1, extras=extras)
+
+    assert (reading.clock, reading.gamma, reading.undrafted_rounds) == (extras.clock, 2, 5)
+    assert (reading.emitted, reading.method, reading.version) == (8, "ngram", "1.2")
+    assert reading.observation.undrafted_rounds == 5
+
+
+def test_a_skip_carries_its_finding_and_other_errors_pass():
+    skips = Skips()
+    with skips.guard(3, expected="a line"):
+        raise NoCounts("too long", finding="length_outside_range")
+    with pytest.raises(KeyError), skips.guard(4, expected="a line"):
+        raise KeyError("x")
+
+    (skip,) = skips.kept
+    assert (skip.line, skip.reason, skip.finding) == (3, "too long", "length_outside_range")
+    assert skips.expected == "a line"

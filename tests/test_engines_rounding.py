@@ -1,5 +1,6 @@
 """Counts recovered from rounded ratios: the truth is always inside, and exact where claimed."""
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -88,6 +89,7 @@ def test_vllm_full_drafts_give_the_true_rounds(run):
     recovered = without_rounds(claim, full_drafts=True)
 
     assert recovered.totals.rounds == rounds
+    assert replace(recovered.totals) == recovered.totals  # made again, with all checks
     for (low, high), true in zip(recovered.totals.depth_bounds, counts, strict=True):
         assert low <= true <= high
 
@@ -104,6 +106,7 @@ def test_the_truth_is_never_excluded(run, data):
 
     fewest, most = recovered.allowed
     assert fewest <= rounds <= most
+    assert replace(recovered.totals) == recovered.totals
     if recovered.basis == "only one agrees":
         assert recovered.totals.rounds == rounds
     else:

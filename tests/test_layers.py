@@ -24,7 +24,12 @@ EXCEPTIONS = {
 }
 ONLY_IN = {
     "streamlit": ("app.py", "app_pages/"),
-    "altair": ("analysis/charts.py", "analysis/runs/charts.py", "app_pages/"),
+    "altair": (
+        "analysis/charts.py",
+        "analysis/fitting/charts.py",
+        "analysis/runs/charts.py",
+        "app_pages/",
+    ),
     "torch": ("real_runs/",),
     "transformers": ("real_runs/",),
 }

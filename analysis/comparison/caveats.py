@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from analysis.comparison.sides import Side
 from simulator import Observation
 
@@ -34,54 +36,76 @@ def caveats(before: Observation, after: Observation) -> tuple[str, ...]:
             f"running requests differ: {running[0]:g} before, {running[1]:g} after; passes over "
             "more requests take longer."
         )
-    for side, role in ((before, "before"), (after, "after")):
-        if side.length_rule == "confidence":
-            said.append(
-                f"{role}: drafts ended by confidence; acceptance by depth is that of the tokens offered."
-            )
-    return tuple(said)
+    gated = [
+        (role, "drafts ended by confidence; acceptance by depth is that of the tokens offered.")
+        for side, role in ((before, "before"), (after, "after"))
+        if side.length_rule == "confidence"
+    ]
+    return (*said, *_together(gated))
 
 
 def limits(before: Side, after: Side, *, timed: bool, paired: bool) -> tuple[bool, tuple[str, ...]]:
     """Whether the intervals leave uncertainty out, and notes on what they are."""
-    notes, lower = [], False
-    for side, role in ((before, "before"), (after, "after")):
-        if side.count < 2 and side.accepted_se is None:
-            lower = True
-            notes.append(
-                f"{role}: how much tokens per round vary is not known; there is no interval."
-            )
-        elif side.count < 2 and not side.independent:
-            lower = True
-            notes.append(
-                f"{role}: only sums are known, no requests; its rounds are taken as independent, "
-                "so the intervals are a lower bound of the uncertainty."
-            )
-        elif side.unit == "interval" and not side.independent:
-            lower = True
-            notes.append(
-                f"{role}: the {side.count} intervals of a log stand in for requests; neighbours share "
-                "requests, so the intervals are a lower bound of the uncertainty."
-            )
-        if timed and side.decode_s is None:
-            lower = True
-            notes.append(
-                f"{role}: time is known as one number; how it varies is not, and the interval of "
-                "the speed holds acceptance alone."
-            )
-        if side.left_out:
-            notes.append(
-                f"{role}: {side.left_out:,} rounds without a draft belong to no unit; tokens per round "
-                "are without them."
-            )
-        if side.partial:
-            notes.append(f"{role}: the {side.count:,} units are not all that the source counts.")
+    sides = (("before", before), ("after", after))
+    notes: list[str] = []
+    if not timed:
+        silent = [role for role, side in sides if side.seconds_per_round is None]
+        notes.append(
+            f"tokens per round are compared, not speed: {' and '.join(silent)} "
+            f"{'say' if len(silent) > 1 else 'says'} nothing of time."
+        )
+    missing = [(role, sentence) for role, side in sides for sentence in _missing(side, timed=timed)]
+    beside = [(role, sentence) for role, side in sides for sentence in _left_out(side)]
+    notes += [*_together(missing), *_together(beside)]
     if paired:
         notes.append(
             f"{before.count} units have the same names on both sides and were drawn together, as the "
             "same prompts."
         )
-    return lower, tuple(notes)
+    return bool(missing), tuple(notes)
+
+
+def _missing(side: Side, *, timed: bool) -> Iterator[str]:
+    """What makes the intervals of a side a lower bound of the uncertainty."""
+    if side.count < 2 and side.accepted_se is None:
+        yield "how much tokens per round vary is not known; there is no interval."
+    elif side.count < 2 and not side.independent:
+        yield (
+            "only sums are known, no requests; rounds are taken as independent, so the intervals are "
+            "a lower bound of the uncertainty."
+        )
+    elif side.unit == "interval" and not side.independent:
+        yield (
+            f"the {side.count} intervals of a log stand in for requests; neighbours share requests, "
+            "so the intervals are a lower bound of the uncertainty."
+        )
+    if timed and side.decode_s is None:
+        yield (
+            "time is known as one number; how it varies is not, and the interval of the speed holds "
+            "acceptance alone."
+        )
+
+
+def _left_out(side: Side) -> Iterator[str]:
+    if side.left_out:
+        yield (
+            f"{side.left_out:,} rounds without a draft belong to no unit; tokens per round are "
+            "without them."
+        )
+    if side.partial:
+        yield f"the {side.count:,} units are not all that the source counts."
+
+
+def _together(said: Sequence[tuple[str, str]]) -> list[str]:
+    """Sentences with the side that they are of; what holds for both sides is said once.
+
+    >>> _together([("before", "few."), ("before", "old."), ("after", "few.")])
+    ['before and after: few.', 'before: old.']
+    """
+    roles: dict[str, list[str]] = {}
+    for role, sentence in said:
+        roles.setdefault(sentence, []).append(role)
+    return [f"{' and '.join(names)}: {sentence}" for sentence, names in roles.items()]
 
 
 def _text(value: object) -> str:

@@ -144,10 +144,18 @@ def _conditional(
             quantity="conditional_acceptance",
             before=float(shares[0][depth]),
             after=float(shares[1][depth]),
-            difference=found[depth],
+            difference=found[depth]
+            if _varies(before, depth) and _varies(after, depth)
+            else Estimate(value=found[depth].value, level=level),
         )
         for depth in range(depths)
     )
+
+
+def _varies(side: Side, depth: int) -> bool:
+    """False where one unit of several is all that tested a depth: how units differ is unknown."""
+    assert side.tested is not None  # noqa: S101
+    return side.count == 1 or int((side.tested[:, depth] > 0).sum()) > 1
 
 
 def _ratios(side: Side, depths: int, sign: float) -> tuple[Statistic, int]:

@@ -39,12 +39,12 @@ def needed(
     growth = max(growth, 1.0)  # the interval of few units is wider than the normal one
     counts = [_units(side) for side in sides]
     more = [max(math.ceil((growth - 1.0) * count), 1) for count in counts]
-    units = {"round" if side.count < 2 else side.unit for side in sides}
+    before, after = ("round" if side.count < 2 else side.unit for side in sides)
     return Needed(
         growth=growth,
         more_before=more[0],
         more_after=more[1],
-        unit=units.pop() if len(units) == 1 else "unit",
+        units=(before, after),
     )
 
 

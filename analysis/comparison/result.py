@@ -47,7 +47,7 @@ class DepthChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needed:
-    """How much more of both sides would decide: `growth` times the data, `more` units of each side.
+    """How much more of both sides would decide: `growth` times the data, `more` of each side, in `units`.
 
     At the stated power, if the effect is as large as it looks now.
     """
@@ -55,7 +55,7 @@ class Needed:
     growth: float
     more_before: int
     more_after: int
-    unit: str
+    units: tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

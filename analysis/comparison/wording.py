@@ -16,7 +16,10 @@ def sentence_of(result: RunComparison) -> str:
     whole = result.whole
     what = "decodes" if result.timed else "emits"
     first = f"{result.after} {what} {_change(whole, timed=result.timed)} than {result.before}"
-    if whole.change == "within noise":
+    if whole.factor.value == 1.0:
+        pace = "as fast as" if result.timed else "as many tokens per round as"
+        first = f"{result.after} {what} {pace} {result.before}{_span(whole)}"
+    elif whole.change == "within noise":
         first += ", which is within noise"
     elif whole.change == "unknown":
         first += "; how sure that is cannot be told from these sums"
@@ -33,8 +36,7 @@ def sentence_of(result: RunComparison) -> str:
 
 def _change(whole: Part, *, timed: bool) -> str:
     percent = 100.0 * abs(whole.factor.value - 1.0)
-    interval = whole.factor.interval
-    span = "" if interval is None else f" (×{interval[0]:.3f} to ×{interval[1]:.3f})"
+    span = _span(whole)
     if timed:
         word = "faster" if whole.factor.value >= 1.0 else "slower"
         return f"{percent:.1f} % {word}{span}"
@@ -42,14 +44,26 @@ def _change(whole: Part, *, timed: bool) -> str:
     return f"{percent:.1f} % {word} tokens per round{span}"
 
 
+def _span(whole: Part) -> str:
+    interval = whole.factor.interval
+    if interval is None or interval[0] == interval[1]:
+        return ""
+    return f" (×{interval[0]:.3f} to ×{interval[1]:.3f})"
+
+
 def _power(result: RunComparison) -> list[str]:
     power = f"{100 * result.power:g} % power"
     said = []
     if result.needed is not None:
         more = result.needed
-        first = f"About {more.more_before:,} more {more.unit}s before and {more.more_after:,} after"
+        before, after = more.units
+        again = "" if before == after else f" more {after}s"
+        first = (
+            f"About {more.more_before:,} more {before}s before and {more.more_after:,}{again} after"
+        )
         said.append(f"{first} would decide with {power}, if it is as large as it looks.")
-    if result.whole.change == "within noise" and result.smallest_visible is not None:
+    if result.whole.change == "within noise" and result.smallest_visible:
         least = f"{100 * result.smallest_visible:.1f} %"
-        said.append(f"This much data shows a slowdown of {least} or more with {power}.")
+        loss = "a slowdown" if result.timed else "a loss of tokens per round"
+        said.append(f"This much data shows {loss} of {least} or more with {power}.")
     return said

@@ -94,8 +94,14 @@ def _saturated(known: Known) -> Iterator[Finding]:
         yield Finding(
             code="saturated_acceptance",
             evidence=f"{known.prefix}{fraction[0]:.1%} of the drafted tokens are kept.",
-            reason="Drafts end before the target disagrees: acceptance no longer limits the gain.",
-            advice="Draft longer, if the time of a round allows it.",
+            reason="Drafts end before the target disagrees: acceptance no longer limits the gain."
+            if not known.cut_short
+            else "A rule ends drafts before the target disagrees; if it is the draft's own confidence, "
+            "only tokens that were nearly sure were offered.",
+            advice="Draft longer, if the time of a round allows it."
+            if not known.cut_short
+            else "Loosen the rule (p_min, the limit) and compare tokens per second; what longer drafts "
+            "would keep does not follow from these counts.",
             where=known.where,
         )
     if fraction[0] >= 1.0 and rounds is not None and rounds >= _PINNED_ROUNDS:
@@ -172,11 +178,14 @@ def _by_depth(known: Known) -> Iterator[Finding]:
 def _depth_finding(known: Known, came: str, *, rises: bool) -> Finding:
     reason = depth_reason(known.observation.method, rises=rises)
     too = "too low for long drafts" if rises else "too high for long drafts"
+    advice = f"Predict other γ by depth: one p fitted to short drafts is {too}."
+    if known.cut_short:
+        advice = "Deep positions were offered in some rounds only: predict no other γ from them."
     return Finding(
         code=f"acceptance_{'rises' if rises else 'falls'}_with_depth",
         evidence=f"{known.prefix}{came}",
         reason=f"{reason[0].upper()}{reason[1:]}.",
-        advice=f"Predict other γ by depth: one p fitted to short drafts is {too}.",
+        advice=advice,
         where=known.where,
     )
 

@@ -20,6 +20,10 @@ from analysis.uncertainty import Range, estimate_p, p_bounds, p_by_depth_bounds,
 from simulator import AcceptanceTable, AcceptanceTotals, Counts, Observation
 
 
+WELL_BELOW = 0.85
+"""Of the longest draft: below it the mean says that drafts end early."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
     """One observation with what follows from it; None where nothing does.
@@ -62,6 +66,20 @@ class Known:
         if self.drafted_per_round is not None:
             return sum(self.drafted_per_round) / 2.0
         return None if self.observation.gamma is None else float(self.observation.gamma)
+
+    @property
+    def cut_short(self) -> bool:
+        """True if drafts ended by a rule, or were shorter than the longest without a known one.
+
+        A mean of 3.07 tokens needs a draft of 4 at least. What ended the others may have been the
+        draft's own confidence: then acceptance is that of the tokens offered, and of no others.
+        """
+        if self.observation.length_rule != "unknown":
+            return self.observation.length_rule != "fixed"
+        length = self.draft_length
+        if length is None or length <= 0.0:
+            return False
+        return length < WELL_BELOW * (self.observation.gamma or math.ceil(length - 1e-9))
 
 
 def know(observation: Observation) -> Known:

@@ -12,12 +12,11 @@ from analysis.diagnosis.counts import (
     survival_of,
 )
 from analysis.diagnosis.finding import Finding
-from analysis.diagnosis.known import Known
+from analysis.diagnosis.known import WELL_BELOW, Known
 from analysis.diagnosis.vocabulary import MISSING_DRAFTS
 from analysis.formulas import expected_tokens
 
 _MOST_UNCOUNTED = 0.05  # of the rounds: the first token of a request belongs to none
-_WELL_BELOW = 0.85
 _ROUNDING = 1e-9
 
 
@@ -62,7 +61,9 @@ def _rates(known: Known) -> Iterator[Finding]:
         evidence=f"{known.prefix}accepted / drafted is {sum(fraction) / 2.0:.3f}, p is {p_text}.",
         reason="The fraction also divides by drafted tokens behind a rejection, which were never "
         f"tested, so it falls with γ by construction.{naive}",
-        advice="Compare runs by p or by tokens per round.",
+        advice="Compare runs by p or by tokens per round."
+        if not known.cut_short
+        else "Compare runs by tokens per round; p is that of the tokens offered.",
         where=known.where,
     )
 
@@ -169,7 +170,7 @@ def _short(known: Known) -> Iterator[Finding]:
     seen, drafted = known.observation, known.drafted_per_round
     gated = seen.length_rule in {"confidence", "scheduled"}
     limit = f"γ = {seen.gamma} is" if seen.gamma else "the configured length is"
-    if drafted is not None and seen.gamma and drafted[1] < _WELL_BELOW * seen.gamma:
+    if drafted is not None and seen.gamma and drafted[1] < WELL_BELOW * seen.gamma:
         came = f"{sum(drafted) / 2.0:.2f} tokens drafted per round, at most {seen.gamma} allowed."
     elif gated and drafted is not None:
         came = (
@@ -177,6 +178,8 @@ def _short(known: Known) -> Iterator[Finding]:
         )
     elif gated:
         came = f"drafts end early by a rule, and their number is not known; {limit} a limit only."
+    elif known.cut_short and drafted is not None:
+        came = f"{sum(drafted) / 2.0:.2f} tokens drafted per round: drafts of several lengths."
     else:
         return
     reason = {

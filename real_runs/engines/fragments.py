@@ -29,16 +29,21 @@ _WORDS = {
 _WORD = re.compile(r"[A-Za-z]{1,8}(?!\w)")
 _QUOTED = re.compile(r"'((?:[^'\\\n]|\\.)*+)'|\"((?:[^\"\\\n]|\\.)*+)\"")
 _ESCAPE = re.compile(r"\\(.)")
+_OPENED_ROW = re.compile(r"[{\[][ \t]*+\r?\n")
 _SPACE = re.compile(r"\s*+")
+_NEAR = 32
+"""Blanks between a brace and its first name, at most."""
 _DECODER = json.JSONDecoder()
 
 
-def fragments(text: str) -> Iterator[dict[str, object]]:
+def fragments(text: str, *, bare: bool = True) -> Iterator[dict[str, object]]:
     """The pairs of names and values in a line, as one object for each run of pairs.
 
     A run is what stands in braces, or a bare list of pairs; values are JSON, or what Python prints of
     dicts, lists, tuples and numbers. Where a line was cut within a value, the pairs in the rest of it
-    are found still. NoCounts if more than 32 values are neither.
+    are found still. A single pair outside of braces is no run, unless it holds an object: it is a row of
+    JSON in many rows, and says too little. Without `bare`, only what stands in braces is found. NoCounts
+    if more than 32 values are neither.
 
     >>> list(fragments('x "spec_verify_ct":188,"spec_accept_token_num":11 y'))
     [{'spec_verify_ct': 188, 'spec_accept_token_num': 11}]
@@ -48,6 +53,7 @@ def fragments(text: str) -> Iterator[dict[str, object]]:
     failures = 0
     pairs: dict[str, object] = {}
     name = _NAME.search(text)
+    begin = 0 if name is None else name.start()
     while name is not None:
         try:
             pairs[name[1] or name[2]], end = _value(text, name.end())
@@ -63,13 +69,21 @@ def fragments(text: str) -> Iterator[dict[str, object]]:
             comma = _COMMA.match(text, end)
             following = None if comma is None else _NAME.match(text, comma.end())
         if following is None:
-            if pairs:
+            if _is_run(text, begin, end, pairs, bare=bare):
                 yield pairs
             pairs = {}
             following = _NAME.search(text, end)
+            begin = end if following is None else following.start()
         name = following
-    if pairs:
-        yield pairs
+
+
+def _is_run(text: str, begin: int, end: int, pairs: dict[str, object], *, bare: bool) -> bool:
+    """Whether pairs say enough to be an object: in braces, several of them, or one with an object."""
+    opened = text[max(begin - _NEAR, 0) : begin].rstrip().endswith("{")
+    if not bare:
+        return bool(pairs) and opened and text[end : end + _NEAR].lstrip().startswith("}")
+    holds_object = any(isinstance(value, dict) for value in pairs.values())
+    return bool(pairs) and (opened or len(pairs) > 1 or holds_object)
 
 
 def _value(text: str, start: int) -> tuple[object, int]:
@@ -139,3 +153,19 @@ def _next_item(text: str, position: int, closing: str) -> int:
 def _after_space(text: str, position: int) -> int:
     space = _SPACE.match(text, position)
     return position if space is None else space.end()
+
+
+def blocks(text: str) -> Iterator[tuple[int, int, object]]:
+    r"""The JSON values of several rows within a text: where each begins and ends, and what it is.
+
+    >>> list(blocks('$ curl\n{\n "a": 1\n}\nbye'))
+    [(7, 18, {'a': 1})]
+    """
+    failures, at = 0, 0
+    while failures <= MOST_FAILURES and (opening := _OPENED_ROW.search(text, at)):
+        try:
+            value, at = _DECODER.raw_decode(text, opening.start())
+        except (ValueError, RecursionError):
+            failures, at = failures + 1, opening.end()
+        else:
+            yield opening.start(), at, value

@@ -34,13 +34,14 @@ class Line:
     """A line with one of the markers; of a `cut` one, too long to be kept, `text` is its markers.
 
     `markers` are those that are in it. A line that is a JSON object is kept up to 16 MB; a `long`
-    one is no line of a log.
+    one is no line of a log. A `joined` one was several rows.
     """
 
     number: int
     text: str
     cut: bool = False
     long: bool = False
+    joined: bool = False
     markers: tuple[str, ...] = ()
 
 
@@ -136,7 +137,13 @@ class MarkedLines:
             yield Line(number=number, text=" ".join(markers), cut=True, markers=markers)
             return
         text = b" ".join([row.strip() for row in rows]).decode("utf-8", "replace")
-        yield Line(number=number, text=text, long=size > LONGEST_LINE, markers=markers)
+        yield Line(
+            number=number,
+            text=text,
+            long=size > LONGEST_LINE,
+            joined=len(rows) > 1,
+            markers=markers,
+        )
 
     def _abridged(self, row: bytes) -> bytes:
         """Of an overlong line the beginning, all its markers, and what may begin another one."""

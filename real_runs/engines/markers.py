@@ -15,11 +15,12 @@ MOST_CONTEXTS = 1 << 14
 
 # Words of lines that have no metrics: bytes from them would find every line.
 _COMMON = (
-    b"(APIServer pid=1) (EngineCore_DP0 pid=2) Engine 000: Avg Mean INFO WARNING ERROR DEBUG POST /v1/chat/completions HTTP/1.1 200 OK request requests tokens token "
-    b"engine server time prompt generation model cache running waiting slot task stop n_tokens total "
-    b"decode decoding output input batch size number count mean max per sec second speed len length"
+    b"(APIServer pid=1) (EngineCore_DP0 pid=2) Engine 000: Avg Mean INFO WARNING ERROR DEBUG POST "
+    b"/v1/chat/completions HTTP/1.1 200 OK request requests tokens token engine server time prompt "
+    b"generation model cache running waiting slot task stop n_tokens total decode decoding output "
+    b"input batch size number count mean max per sec second speed len length"
 )
-_BEFORE, _BEHIND = 3, 7
+_BEFORE, _BEHIND = 4, 10
 _MULTIPLIER = np.uint32(2654435761)  # Knuth's, for the upper bits of a product
 _SHIFT = np.uint32(16)
 
@@ -87,7 +88,7 @@ class Markers:
         return sorted(found)
 
     def _candidates(self, text: bytes, at: int) -> tuple[tuple[bytes, int, str], ...]:
-        """The markers that can stand around a place, by the ten bytes there; few kinds of them occur."""
+        """The markers that can stand around a place, by the bytes there; few kinds of them occur."""
         first = max(at - _BEFORE, 0)
         context = text[first : at + _BEHIND]
         entries = (
@@ -95,11 +96,9 @@ class Markers:
             *((marker, 0, name) for marker, name in self._short),
         )
         known = tuple(each for each in entries if _can_stand(each[0], each[1], context, at - first))
-        if (
-            at >= _BEFORE
-            and len(context) == _BEFORE + _BEHIND
-            and len(self._contexts) < MOST_CONTEXTS
-        ):
+        if at >= _BEFORE and len(context) == _BEFORE + _BEHIND:
+            if len(self._contexts) == MOST_CONTEXTS:
+                self._contexts.clear()
             self._contexts[context] = known
         return known
 

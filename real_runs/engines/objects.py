@@ -70,7 +70,11 @@ class Objects:
     def take_line(self, line: Line) -> None:
         """Give every object within a line of a log."""
         try:
-            values = [whole_object(line.text)] if line.long else fragments(line.text)
+            values = (
+                [whole_object(line.text)]
+                if line.long
+                else fragments(line.text, bare=not line.joined)
+            )
             for value in values:
                 self.take(value, line.number)
         except NoCounts as reason:

@@ -75,6 +75,10 @@ class Opening:
         self._position = min(start + size, len(self._again))
         return self._again[start : self._position]
 
+    def replace(self, text: bytes) -> None:
+        """Give `text` instead of all that is left; only where that is known whole."""
+        self._again, self._position = text, 0
+
     def unread(self, text: bytes) -> None:
         """Give `text` again, before all else."""
         self._again, self._position = text + self._again[self._position :], 0

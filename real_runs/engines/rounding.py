@@ -43,11 +43,10 @@ class Agreement:
 
     def bounds(self) -> Bounds | None:
         """Counts per depth as `depth_bounds` has them; None if nothing bounds them."""
-        claim, most = self.claim, self.most
-        if most is None:
-            if claim.accepted:
-                return None
-            most = self.fewest  # without a limit on the rounds, only zeros are known
+        claim = self.claim
+        if self.most is None and claim.accepted:
+            return None  # without a limit on the rounds, only zeros are known
+        most = self.most or self.fewest
         if most == self.fewest and self.box is not None:
             return _narrowed(*self.box, claim.accepted) or None
         return depth_bounds(claim, self.fewest, most) or None

@@ -12,6 +12,7 @@ from real_runs.engines.formats import (
     ObjectCollector,
     ObjectFormat,
 )
+from real_runs.engines.fragments import blocks
 from real_runs.engines.json_text import JsonText, is_whole
 from real_runs.engines.lines import BLOCK, LONGEST_LINE, Line, MarkedLines
 from real_runs.engines.objects import Objects, Taker
@@ -143,6 +144,7 @@ def take_all(opening: Opening, found: Found, source: str) -> int:
         check_first_line(opening, marked=marked, source=source)
         if opening.whole:
             _take_yaml(opening.head, found)
+            _take_blocks(opening, found)
     lines = MarkedLines(opening, markers=found.markers, start=start, weak=found.weak)
     for line in lines:
         found.take(line)
@@ -183,3 +185,17 @@ def _take_yaml(text: bytes, found: Found) -> None:
         return
     if any(isinstance(each, dict) for each in value.values()):
         found.objects.take(value, 1)
+
+
+def _take_blocks(opening: Opening, found: Found) -> None:
+    """Take the JSON of several rows that stands within a text; blank rows are left in its place."""
+    if not any(marker.encode() in opening.head for marker in found.objects.markers):
+        return
+    text = opening.head.decode("utf-8", "replace")
+    left, at = [], 0
+    for begin, end, value in blocks(text):
+        found.objects.take(value, text.count("\n", 0, begin) + 1)
+        left += [text[at:begin], "\n" * text.count("\n", begin, end)]
+        at = end
+    if at:
+        opening.replace("".join((*left, text[at:])).encode())

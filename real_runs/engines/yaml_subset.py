@@ -28,7 +28,7 @@ _WORDS: dict[str, object] = {"null": None, "~": None, "true": True, "false": Fal
 def read_yaml(text: str) -> dict[str, object]:
     r"""The mapping in a text, names as text; ValueError if it is anything else.
 
-    >>> read_yaml("m: # sampled\\n  thinking_on: {1: 1.84, 2: 2.51}")
+    >>> read_yaml("m: # sampled\n  thinking_on: {1: 1.84, 2: 2.51}")
     {'m': {'thinking_on': {'1': 1.84, '2': 2.51}}}
     """
     whole: dict[str, object] = {}

@@ -1,4 +1,4 @@
-"""One engine's metrics: the numbers that matter, how each is known, and the way to Explore."""
+"""What an engine's numbers mean: the ones that matter, how each is known, and the way to Explore."""
 
 from __future__ import annotations
 
@@ -8,61 +8,47 @@ import pandas as pd
 import streamlit as st
 
 from analysis import charts
-from analysis.import_rows import log_rows
-from analysis.log_summary import LogSummary, summarize
+from analysis.import_rows import log_rows, time_rows
+from analysis.log_summary import LogSummary
+from analysis.pass_time import PassTime
 from app_pages import state
 from app_pages.plain_text import plain
 from app_pages.state import MAX_GAMMA
 from real_runs.engines import Reading
 
 _COLUMNS = ["quantity", "value", "low", "high", "how it is known"]
+_NO_CURVE = "The log does not say how many rounds kept each depth: no curve to draw."
+_MS = 1e3
 
 
-def show(reading: Reading, *, gamma: int | None, explore: st.Page, key: str) -> None:
-    """Draw a reading; `key` keeps its widgets apart from those of other readings."""
-    st.subheader(reading.title)
-    now = state.current()
-    try:
-        summary = summarize(
-            reading.counts,
-            printed=reading.printed,
-            gamma=gamma,
-            cost_ratio=now.cost_ratio,
-            verify_cost=now.verify_cost,
-            overhead=now.overhead,
-        )
-    except ValueError as error:
-        st.error(plain(str(error)), icon=":material/error:")
-        return
-    _metrics(summary)
+def show(reading: Reading, summary: LogSummary, times: PassTime | None, explore: st.Page) -> None:
+    """Draw what the numbers of a reading mean, its times where a clock is known."""
+    _metrics(summary, times)
     _sentence(summary)
-    _to_explore(summary, explore, key)
-    _chart(summary, key)
-    _table(reading, summary, key)
-    _notes(reading)
+    _to_explore(summary, explore)
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        _chart(summary)
+    with right:
+        _table(reading, summary, times)
+    notes(reading)
 
 
-def _table(reading: Reading, summary: LogSummary, key: str) -> None:
-    rows = pd.DataFrame(
-        [
-            [_cell(cell) for cell in row]
-            for row in log_rows(reading.counts, summary, reading.printed)
-        ],
-        columns=_COLUMNS,
-    )
+def _table(reading: Reading, summary: LogSummary, times: PassTime | None) -> None:
+    rows = (*log_rows(reading.counts, summary, reading.printed), *time_rows(times))
     st.dataframe(
-        rows,
+        pd.DataFrame([[_cell(cell) for cell in row] for row in rows], columns=_COLUMNS),
         hide_index=True,
-        key=f"{key}_rows",
-        height="content",
+        key="log_rows",
+        height=400 if len(rows) > 10 else "content",
         column_config={
-            "quantity": st.column_config.TextColumn(width=260),
+            "quantity": st.column_config.TextColumn(width=210),
             "how it is known": st.column_config.TextColumn(width=430),
         },
     )
 
 
-def _metrics(summary: LogSummary) -> None:
+def _metrics(summary: LogSummary, times: PassTime | None) -> None:
     with st.container(horizontal=True):
         sure = summary.p_interval
         _metric(
@@ -72,9 +58,10 @@ def _metrics(summary: LogSummary) -> None:
             "Kept, of those tested: what the formula needs. The interval takes tokens as "
             "independent; those of one request are not, so it is rather too narrow.",
         )
+        fraction = summary.accepted_fraction
         _metric(
             "accepted / drafted",
-            f"{summary.accepted_fraction:.3f}",
+            "unknown" if math.isnan(fraction) else f"{fraction:.3f}",
             "not p",
             "What engines print as acceptance rate. It counts tokens that nobody tested.",
         )
@@ -97,7 +84,35 @@ def _metrics(summary: LogSummary) -> None:
             "Speedup",
             "unknown" if gain is None else f"{gain.value:.2f}×",
             f"at c = {state.current().cost_ratio:g}",
-            "Counted tokens per round / cost of a round. It needs the number of rounds.",
+            "Counted tokens per round / cost of a round as set above. It needs the number of rounds.",
+        )
+        show_times(times)
+
+
+def show_times(times: PassTime | None) -> None:
+    """Metrics of the clock, as far as it says something."""
+    if times is None:
+        return
+    if times.speedup is not None:
+        _metric(
+            "Speedup, by the clock",
+            f"{times.speedup.number:.2f}×",
+            "measured, not set",
+            f"{times.speedup.how}. {times.clock[0].upper()}{times.clock[1:]}.",
+        )
+    if times.seconds_per_round is not None:
+        _metric(
+            "Time of a round",
+            f"{times.seconds_per_round.number * _MS:.3g} ms",
+            "target pass and draft",
+            f"{times.seconds_per_round.how}. {times.clock[0].upper()}{times.clock[1:]}.",
+        )
+    if times.round_cost is not None:
+        _metric(
+            "Cost of a round",
+            f"{times.round_cost.number:.2f}",
+            "plain steps, by the clock",
+            f"{times.round_cost.how}. The article takes 1 + γ c.",
         )
 
 
@@ -116,7 +131,7 @@ def _sentence(summary: LogSummary) -> None:
     )
 
 
-def _to_explore(summary: LogSummary, explore: st.Page, key: str) -> None:
+def _to_explore(summary: LogSummary, explore: st.Page) -> None:
     low, high = summary.p_range
     if math.isnan(low):
         return
@@ -125,7 +140,7 @@ def _to_explore(summary: LogSummary, explore: st.Page, key: str) -> None:
     with st.container(horizontal=True, gap="small"):
         for name, p in choices:
             if st.button(
-                f"Use {name} ({p:.3f}) in Explore", icon=":material/tune:", key=f"{key}_{name}"
+                f"Use {name} ({p:.3f}) in Explore", icon=":material/tune:", key=f"log_{name}"
             ):
                 state.put(p=p)
                 if summary.gamma is not None and 1 <= summary.gamma <= MAX_GAMMA:
@@ -134,19 +149,20 @@ def _to_explore(summary: LogSummary, explore: st.Page, key: str) -> None:
                 st.switch_page(explore)
 
 
-def _chart(summary: LogSummary, key: str) -> None:
+def _chart(summary: LogSummary) -> None:
     if summary.p_by_depth is not None:
         pooled = None if summary.p is None else summary.p.value
         chart = charts.acceptance_by_depth(summary.p_by_depth, pooled=pooled)
     elif summary.p_by_depth_range is not None:
         chart = charts.acceptance_ranges(summary.p_by_depth_range)
     else:
-        st.caption("The log does not say how many rounds kept each depth: no curve to draw.")
+        st.caption(_NO_CURVE)
         return
-    st.vega_lite_chart(chart.to_dict(), width="stretch", key=f"{key}_chart")
+    st.vega_lite_chart(chart.to_dict(), width="stretch", key="log_chart")
 
 
-def _notes(reading: Reading) -> None:
+def notes(reading: Reading) -> None:
+    """What the engine's own rate is, and how the lines were read."""
     st.caption(plain(reading.definition))
     with st.expander("How the lines were read", icon=":material/fact_check:"):
         lines = [f"{reading.used} of {reading.lines:,} lines were used.", *reading.notes]
@@ -158,7 +174,7 @@ def _cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return "" if math.isnan(value) else f"{value:.4g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

@@ -1,0 +1,1 @@
+"""The page that compares two runs: how much faster, which part is acceptance, is it noise."""

@@ -1,0 +1,1 @@
+"""The page that says what a printed number is, and what follows from it."""
