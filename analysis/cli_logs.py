@@ -1,4 +1,4 @@
-"""The commands that read an engine's log: what it says, and which draft length follows from it."""
+"""The command that reads an engine's log: what it says, and what is wrong. Registered with `fit`."""
 
 from __future__ import annotations
 
@@ -8,22 +8,18 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from analysis.cli_fit import fit_command
 from analysis.log_options import (
     AnyEngine,
     By,
-    FitLevel,
-    FitSource,
-    Gammas,
     Layout,
     MethodName,
     PlainSpeed,
-    ProcessNames,
     ProfileFile,
     Running,
     Snapshot,
     Speed,
     TargetName,
-    gammas_of,
     label_of,
 )
 from analysis.options import (
@@ -33,18 +29,17 @@ from analysis.options import (
     OutputFormat,
     Overhead,
     VerifyCost,
-    VerifyCostText,
-    verify_costs,
 )
 from analysis.output import Cell, Format, emit
-from analysis.run_options import FigureFile, ResamplingSeed
 
 if TYPE_CHECKING:
-    from analysis.fitting import RoundCosts
     from analysis.groups import Groups
     from analysis.import_report import ImportedLog
     from real_runs.engines import Reading
     from simulator import Observation
+
+
+_NO_UNITS = "--by {by}: this text has sums only, no requests or intervals to tell apart."
 
 
 def register(app: typer.Typer) -> None:
@@ -57,6 +52,7 @@ def import_command(
     source: LogFile,
     before: Snapshot = None,
     engine: AnyEngine = None,
+    layout: Layout = None,
     gamma: LoggedGamma = None,
     cost_ratio: KnownCostRatio = None,
     verify_cost: VerifyCost = 1.0,
@@ -71,13 +67,13 @@ def import_command(
     output: OutputFormat = Format.TABLE,
 ) -> None:
     """Read an engine's log: counts, what p really is, what a round takes, what is wrong."""
-    from analysis.cli_sources import read_source  # noqa: PLC0415
+    from analysis.cli_sources import of_layout, read_source  # noqa: PLC0415
     from analysis.facts import with_facts  # noqa: PLC0415
     from analysis.import_report import import_report  # noqa: PLC0415
 
     name = "stdin" if source == "-" else source
     logs = []
-    readings = read_source(Path(source), engine=engine, before=before)
+    readings = of_layout(read_source(Path(source), engine=engine, before=before), layout, name)
     for reading in readings:
         observation = with_facts(
             reading.observation,
@@ -94,6 +90,8 @@ def import_command(
     parameters: tuple[tuple[str, Cell], ...] = (
         ("source", name),
         ("before", None if before is None else str(before)),
+        ("engine", engine),
+        ("layout", layout),
         ("gamma", gamma),
         ("cost_ratio", cost_ratio),
         ("verify_cost", verify_cost),
@@ -106,61 +104,6 @@ def import_command(
         ("by", by),
     )
     emit(import_report(tuple(logs), parameters), output)
-
-
-def fit_command(
-    source: FitSource,
-    predict_gamma: Gammas = "1:16",
-    gamma: LoggedGamma = None,
-    cost_ratio: KnownCostRatio = None,
-    verify_cost: VerifyCostText = "1",
-    overhead: Overhead = 0.0,
-    process: ProcessNames = None,
-    engine: AnyEngine = None,
-    layout: Layout = None,
-    level: FitLevel = 0.95,
-    seed: ResamplingSeed = 0,
-    figure: FigureFile = None,
-    output: OutputFormat = Format.TABLE,
-) -> None:
-    """Let the counts choose how acceptance arises, and predict other draft lengths with intervals."""
-    from analysis.cli_runs import run_errors  # noqa: PLC0415
-    from analysis.cli_sources import observation_of  # noqa: PLC0415
-    from analysis.fitting import fit  # noqa: PLC0415
-    from analysis.fitting.report import fit_report  # noqa: PLC0415
-
-    gammas = gammas_of(predict_gamma)
-    costs = _costs(cost_ratio, verify_cost, overhead)
-    with run_errors():
-        observation, notes = observation_of(source, gamma=gamma, engine=engine, layout=layout)
-    names = None if process is None else tuple(name.strip() for name in process.split(","))
-    fitted = fit(observation, processes=names, rng=seed, level=level)
-    if figure is not None:
-        from analysis.fitting.figures import prediction_over_gamma  # noqa: PLC0415
-        from analysis.runs.figures import save  # noqa: PLC0415
-
-        save(prediction_over_gamma(fitted, gammas, costs=costs), figure)
-    parameters: tuple[tuple[str, Cell], ...] = (
-        ("source", str(source)),
-        ("gamma", observation.gamma),
-        ("cost_ratio", cost_ratio),
-        ("verify_cost", verify_cost if costs is not None else None),
-        ("overhead", overhead if costs is not None else None),
-        ("level", level),
-        ("seed", seed),
-    )
-    report = fit_report(fitted, gammas, costs=costs, parameters=parameters)
-    emit(replace(report, notes=(*notes, *report.notes)), output)
-
-
-def _costs(cost_ratio: float | None, verify_cost: str, overhead: float) -> RoundCosts | None:
-    from analysis.fitting import RoundCosts  # noqa: PLC0415
-
-    if cost_ratio is None:
-        return None
-    return RoundCosts(
-        cost_ratio=cost_ratio, verify_cost=verify_costs(verify_cost), overhead=overhead
-    )
 
 
 def _imported(
@@ -176,6 +119,8 @@ def _imported(
     from analysis.import_report import ImportedLog  # noqa: PLC0415
     from analysis.log_summary import summarize  # noqa: PLC0415
 
+    groups = None if by is None else _groups(observation, by)
+    ungrouped = () if by is None or groups is not None else (_NO_UNITS.format(by=by),)
     return ImportedLog(
         name=reading.title,
         definition=reading.definition,
@@ -191,10 +136,10 @@ def _imported(
         printed=reading.printed,
         lines=reading.lines,
         used=reading.used,
-        notes=reading.notes,
+        notes=(*reading.notes, *ungrouped),
         skipped=tuple(f"line {entry.line}: {entry.reason}" for entry in reading.skipped),
         diagnosis=diagnose(replace(observation, name="")),  # the source is said above
-        groups=None if by is None else _groups(observation, by),
+        groups=groups,
     )
 
 
@@ -216,12 +161,12 @@ def _groups(observation: Observation, by: str) -> Groups | None:
 
 
 def _write_profile(path: Path, readings: tuple[Reading, ...]) -> None:
-    from real_runs.engines.speculation_profile import write_speculation_profile  # noqa: PLC0415
+    from real_runs.engines.speculation_profile.writing import write_speculation_profile  # noqa: PLC0415
 
     with_counts = [reading for reading in readings if reading.counts is not None]
     if len(with_counts) != 1:
         raise ValueError(
             "--profile needs one reading with counts; this log has "
-            f"{len(with_counts)}: choose one with --engine."
+            f"{len(with_counts)}: choose one with --engine and --layout."
         )
     write_speculation_profile(path, with_counts[0].observation)

@@ -74,6 +74,16 @@ def read_source(
     return read_log(sys.stdin.buffer, engine=engine, name="stdin", before=before)
 
 
+def of_layout(
+    readings: tuple[Reading, ...], layout: str | None, source: str
+) -> tuple[Reading, ...]:
+    """The readings of that layout, all of them without one; ValueError if there are none."""
+    found = tuple(reading for reading in readings if layout in {None, reading.layout})
+    if not found:
+        raise ValueError(f"{source} has only: {_options(readings)}; got --layout {layout!r:.60}.")
+    return found
+
+
 def chosen(
     readings: tuple[Reading, ...], layout: str | None, source: Path
 ) -> tuple[Reading, tuple[str, ...]]:
@@ -82,10 +92,9 @@ def chosen(
     Readings of one engine mostly count the same tokens; those of two engines do not, and one must be
     chosen. Raises ValueError naming them, also for a layout that is not there.
     """
-    found = [reading for reading in readings if layout in {None, reading.layout}]
-    if not found or len({reading.engine for reading in found}) > 1:
-        problem = "has several readings, choose one of" if found else "has only"
-        raise ValueError(f"{source} {problem}: {_options(readings)}.")
+    found = of_layout(readings, layout, str(source))
+    if len({reading.engine for reading in found}) > 1:
+        raise ValueError(f"{source} has several readings, choose one of: {_options(readings)}.")
     best = max(found, key=_says)
     others = [each for each in found if each is not best]
     if not others:

@@ -30,13 +30,16 @@ def group_rows(groups: Groups) -> tuple[Row, ...]:
 
 def groups_sentence(groups: Groups) -> str:
     """Whether the groups differ, by which test, and what was left out."""
-    if len(groups.groups) < 2:
+    if not groups.groups:
+        said = "There is no group to show."
+    elif len(groups.groups) == 1:
         said = "There is one group only: nothing to compare."
     else:
+        relation = "at most" if groups.p_value <= groups.smallest_p else "="
         verdict = "differ" if groups.differ else "cannot be told apart"
         said = (
-            f"The groups {verdict} in tokens per round (p = {groups.p_value:.2g}, "
-            f"{groups.method} over whole units)."
+            f"The groups {verdict} in tokens per round (p {relation} {groups.p_value:.2g}, "
+            f"{groups.method} test over whole units)."
         )
     if groups.trend is not None:
         said += f" From first to last along a line: {groups.trend.value:+.2f}"

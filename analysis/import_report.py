@@ -45,7 +45,6 @@ def import_report(
     """The report of all logs found in one source."""
     rows = tuple((log.name, *row) for log in logs for row in _quantities(log))
     tables = [log.counts for log in logs if isinstance(log.counts, AcceptanceTable)]
-    alone = len(logs) == 1
     return Report(
         command="import",
         parameters=parameters,
@@ -55,10 +54,8 @@ def import_report(
             *_finding_sections(logs),
         ),
         headline="\n".join(_headline(log) for log in logs),
-        notes=tuple(
-            note if alone else f"{log.name}: {note}" for log in logs for note in _notes(log)
-        ),
-        table=tables[0] if alone and tables else None,
+        notes=_all_notes(logs),
+        table=tables[0] if len(logs) == 1 and tables else None,
     )
 
 
@@ -131,6 +128,22 @@ def _without_p(summary: LogSummary) -> str:
     if summary.speedup is not None:
         sentence += f" Speedup of these rounds {summary.speedup.value:.2f}."
     return sentence
+
+
+def _all_notes(logs: tuple[ImportedLog, ...]) -> tuple[str, ...]:
+    """The notes of each log under its name; what holds for several is said once."""
+    of: dict[str, list[str]] = {}
+    for log in logs:
+        for note in dict.fromkeys(_notes(log)):
+            of.setdefault(note, []).append(log.name)
+    if len(logs) == 1:
+        return tuple(of)
+    every = f"all {len(logs)} readings"
+    who = {
+        note: every if len(logs) == len(names) > 2 else "; ".join(names)
+        for note, names in of.items()
+    }
+    return tuple(f"{names}: {note}" for note, names in who.items())
 
 
 def _notes(log: ImportedLog) -> list[str]:

@@ -64,9 +64,9 @@ def summarize(
     """Everything that follows from the counts of a log, and nothing else.
 
     Without counts (None) what follows from the `printed` ratios, if every draft had as many tokens
-    as they have positions; of means alone p is unknown (NaN). `gamma` is the configured draft length, for logs that do not show it: it
-    narrows the bounds of p and allows the equivalent p. The speedup needs `cost_ratio` and the
-    rounds. Raises ValueError if `gamma` contradicts the log.
+    as they have positions; of means alone p is unknown (NaN). `gamma` is the configured draft
+    length, for logs that do not show it: it narrows the bounds of p and allows the equivalent p.
+    The speedup needs `cost_ratio` and the rounds. Raises ValueError if `gamma` contradicts the log.
 
     >>> counts = AcceptanceTotals(
     ...     rounds=87, drafted=259, accepted=167, accepted_by_depth=(70, 55, 42), longest_draft=3)

@@ -75,8 +75,10 @@ def emit(report: Report, output: Format) -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if output is not Format.JSON and sys.stderr is not None:
+        from analysis.terminal import wrapped  # noqa: PLC0415 — JSON does without rich
+
         for line in _remarks(report, output):
-            print(line, file=sys.stderr)  # noqa: T201
+            print(wrapped(line), file=sys.stderr)  # noqa: T201
 
 
 def _print_data(report: Report, output: Format) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 
@@ -13,6 +16,7 @@ from rich.table import Table
 from analysis.output import Report, Row, Section, as_text
 
 _WIDEST_CELL = 36
+_NARROWEST = 40
 _PIPED_WIDTH = 160  # a table must not lose cells because nobody watches
 
 
@@ -20,12 +24,43 @@ def tables(report: Report) -> str:
     """All sections of a report as text, as wide as the terminal."""
     console = Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH, highlight=False)
     with console.capture() as capture:  # printed by rich itself, a closed pipe would exit with 1
-        shown = [section for section in report.sections if not section.hidden]
+        shown = [each for each in map(_known, report.sections) if each.rows and not each.hidden]
         for number, section in enumerate(shown):
             if number:
                 console.print()
             _print(console, section)
     return capture.get()
+
+
+def _known(section: Section) -> Section:
+    """Without rows that say nothing: a name with no value beside it."""
+    rows = tuple(row for row in section.rows if any(as_text(cell) for cell in row[1:]))
+    return section if len(section.columns) < 2 else replace(section, rows=rows)
+
+
+def wrapped(text: str) -> str:
+    """Remarks as wide as the terminal that shows them; further lines of each are set in.
+
+    Where no terminal shows them, lines stay whole: programs read them one by one.
+    """
+    if not sys.stderr.isatty():
+        return text
+    width = max(shutil.get_terminal_size().columns, _NARROWEST)
+    return "\n".join(_folded(line, width) for line in text.split("\n"))
+
+
+def _folded(line: str, width: int) -> str:
+    """One line in pieces of at most `width` characters, words kept whole.
+
+    >>> print(_folded("  short drafts: 3.07 tokens drafted per round", 30))
+      short drafts: 3.07 tokens
+        drafted per round
+    """
+    start = line[: len(line) - len(line.lstrip())]
+    inner = f"{start}  "
+    return textwrap.fill(
+        line, width, subsequent_indent=inner, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _print(console: Console, section: Section) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from real_runs.engines import MetricsFormatError, read_text
-from real_runs.engines.generic_names import SYNONYMS, pairs_in, quantity_of
+from real_runs.engines.others.generic_names import SYNONYMS, pairs_in, quantity_of
 from simulator import AcceptanceTable
 
 COLIBRI = (

@@ -9,9 +9,9 @@ import pytest
 
 from real_runs.engines import MetricsFormatError, read_log, read_text
 from real_runs.engines.formats import FORMATS
-from real_runs.engines.lines import BLOCK, LONGEST_LINE, MarkedLines
-from real_runs.engines.markers import Markers
 from real_runs.engines.routing import Found
+from real_runs.engines.text.lines import BLOCK, LONGEST_LINE, MarkedLines
+from real_runs.engines.text.markers import Markers
 
 LINE = (
     "SpecDecoding metrics: Mean acceptance length: 3.28, Accepted throughput: 47.40 tokens/s, Drafted "

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from real_runs.engines import read_text
-from real_runs.engines.lengths import from_steps
-from real_runs.engines.llamacpp_writing import (
+from real_runs.engines.counts.lengths import from_steps
+from real_runs.engines.llamacpp.writing import (
     llamacpp_request_line,
     llamacpp_statistics_line,
     llamacpp_timings,

@@ -7,15 +7,15 @@ import math
 import pytest
 
 from real_runs.engines import MetricsFormatError
+from real_runs.engines.counts.skips import NoCounts
 from real_runs.engines.formats import LineFormat, ObjectFormat
-from real_runs.engines.fragments import fragments
-from real_runs.engines.json_text import JsonText
-from real_runs.engines.lines import BLOCK
-from real_runs.engines.objects import objects_in
-from real_runs.engines.opening import Opening
 from real_runs.engines.routing import Found, take_all
-from real_runs.engines.skips import NoCounts
-from real_runs.engines.yaml_subset import read_yaml
+from real_runs.engines.text.fragments import fragments
+from real_runs.engines.text.json_text import JsonText
+from real_runs.engines.text.lines import BLOCK
+from real_runs.engines.text.objects import objects_in
+from real_runs.engines.text.opening import Opening
+from real_runs.engines.text.yaml_subset import read_yaml
 
 
 class Recorder:

@@ -6,13 +6,13 @@ from operator import add
 import pytest
 
 from analysis.uncertainty import estimate_p
-from real_runs.engines import pool as pool_module
 from real_runs.engines import read_text
-from real_runs.engines.pool import Extras, Layout, Pool, as_totals, unit_of
-from real_runs.engines.ratios import Ratios
-from real_runs.engines.recovery import Recovered
-from real_runs.engines.skips import NoCounts, Skips
-from real_runs.engines.wording import listed
+from real_runs.engines.counts import pool as pool_module
+from real_runs.engines.counts.pool import Extras, Layout, Pool, as_totals, unit_of
+from real_runs.engines.counts.ratios import Ratios
+from real_runs.engines.counts.recovery import Recovered
+from real_runs.engines.counts.skips import NoCounts, Skips
+from real_runs.engines.counts.wording import listed
 from simulator import AcceptanceTable, AcceptanceTotals, Clock
 
 OLD = "draft acceptance rate = 0.56556 ( 1376 accepted / 2433 generated)"

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from real_runs.engines.printed import Printed, as_count, as_fraction, as_printed, as_survival
-from real_runs.engines.recovery import with_rounds, without_rounds
-from real_runs.engines.rounding import Claim, agreeing_rounds, agrees, depth_bounds
-from real_runs.engines.skips import NoCounts
+from real_runs.engines.counts.printed import Printed, as_count, as_fraction, as_printed, as_survival
+from real_runs.engines.counts.recovery import with_rounds, without_rounds
+from real_runs.engines.counts.rounding import Claim, agreeing_rounds, agrees, depth_bounds
+from real_runs.engines.counts.skips import NoCounts
 
 
 def rounded(value, decimals):

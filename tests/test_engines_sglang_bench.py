@@ -3,7 +3,7 @@
 import pytest
 
 from real_runs.engines import MetricsFormatError, read_text
-from real_runs.engines.sglang_settings import DraftSetting, read_setting, read_shorthand
+from real_runs.engines.sglang.settings import DraftSetting, read_setting, read_shorthand
 
 QUESTIONS = (  # SGLang pull request 4716, two benchmarks and one prompt
     "#questions: 80, Throughput: 88.61 token/s, Acceptance length: 1.00\n"

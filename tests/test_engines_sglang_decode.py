@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from real_runs.engines import MetricsFormatError, read_text
-from real_runs.engines.printed import Printed
-from real_runs.engines.sglang_decode_line import read_decode_line
-from real_runs.engines.sglang_rate import RateWindows, of_version
+from real_runs.engines.counts.printed import Printed
+from real_runs.engines.sglang.decode_line import read_decode_line
+from real_runs.engines.sglang.rate import RateWindows, of_version
 
 OCTOBER_2025 = (
     "[2025-10-22 10:27:57 TP0] Decode batch. #running-req: 1, #token: 186, token usage: 0.00, accept len: "

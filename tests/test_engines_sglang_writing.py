@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from real_runs.engines import read_text
-from real_runs.engines.lengths import from_steps
-from real_runs.engines.sglang_writing import sglang_decode_line, sglang_meta_info
+from real_runs.engines.counts.lengths import from_steps
+from real_runs.engines.sglang.writing import sglang_decode_line, sglang_meta_info
 from simulator import AcceptanceTable, AcceptanceTotals, CountedUnit
 
 VERSIONS = {"0.5.3": None, "0.5.10": "fraction_with_bonus", "0.5.11": "accepted_fraction"}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from real_runs.engines import MetricsFormatError, read_log, read_text
-from real_runs.engines.speculation_profile import (
+from real_runs.engines.speculation_profile.writing import (
     speculation_profile,
     write_speculation_profile,
 )

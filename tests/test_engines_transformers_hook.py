@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import simulator as sim
-from real_runs.engines.transformers_hook import AssistedRecorder, record_assisted
+from real_runs.engines.assisted.hook import AssistedRecorder, record_assisted
 from simulator import AcceptanceTable
 
 TOKENS = 24

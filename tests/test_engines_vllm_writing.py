@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from real_runs.engines import read_text
-from real_runs.engines.lengths import from_steps
-from real_runs.engines.vllm_writing import (
+from real_runs.engines.counts.lengths import from_steps
+from real_runs.engines.vllm.writing import (
     vllm_bench_block,
     vllm_interval_line,
     vllm_offline_block,

@@ -29,9 +29,16 @@ def sentence_of(result: RunComparison) -> str:
         )
     sentences = [f"{first}."]
     if result.verdict is not None and result.regression is not None:
-        sentences.append(f"A regression beyond {100 * result.regression:g} %: {result.verdict}.")
+        narrow = ", though the interval is a lower bound" if _too_sure(result) else ""
+        sentences.append(
+            f"A regression beyond {100 * result.regression:g} %: {result.verdict}{narrow}."
+        )
     sentences.extend(_power(result))
     return " ".join(sentences)
+
+
+def _too_sure(result: RunComparison) -> bool:
+    return result.lower_bound and result.verdict != "undecided"
 
 
 def _change(whole: Part, *, timed: bool) -> str:

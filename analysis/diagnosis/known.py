@@ -19,7 +19,6 @@ from analysis.pass_time import PassTime, pass_time, with_sound_clock
 from analysis.uncertainty import Range, estimate_p, p_bounds, p_by_depth_bounds, p_interval
 from simulator import AcceptanceTable, AcceptanceTotals, Counts, Observation
 
-
 WELL_BELOW = 0.85
 """Of the longest draft: below it the mean says that drafts end early."""
 

@@ -196,10 +196,13 @@ def _parameter(
         if best.law.name in {"constant p", "by depth"}:
             return _all_or_none(i, best, rows, level)
         return Estimate(value=value, level=level)
+    if rows.units < 2.0:
+        return Estimate(value=value, level=level)
     if drawn is not None:
         column = best.law.natural(drawn.thetas[0])
         moved = odds(column) if best.law.odds_only else drawn.thetas[0]
-        low, high = np.quantile(moved[:, i], percentiles(rows.units, level))
+        tails = percentiles(rows.units, level)
+        low, high = np.quantile(moved[:, i], tails, method="weibull")
         # Around the best point: the draws repeat the bias of a maximum, which would count twice.
         half, spread = float(high - low) / 2.0, float(moved[:, i].std(ddof=1))
     else:

@@ -38,13 +38,15 @@ def tokens_by_group(groups: Groups, *, what: str) -> alt.LayerChart:
             alt.Tooltip("rounds:Q", format=","),
         ],
     )
-    x = alt.X("tokens per round:Q", title="Tokens per round", scale=alt.Scale(zero=False))
+    axis = alt.Axis(tickCount=8)
+    scale = alt.Scale(zero=False)
+    x = alt.X("tokens per round:Q", title="Tokens per round", scale=scale, axis=axis)
     layers = [
         alt.Chart(pd.DataFrame({"all": [mean]}))
         .mark_rule(color=YOURS, strokeDash=[6, 4])
         .encode(x="all:Q", tooltip=[alt.Tooltip("all:Q", format=".3f")]),
         base.mark_rule(color=EXACT, strokeWidth=3).encode(
-            x=alt.X("low:Q", title="Tokens per round", scale=alt.Scale(zero=False)), x2="high:Q"
+            x=alt.X("low:Q", title="Tokens per round", scale=scale, axis=axis), x2="high:Q"
         ),
         base.mark_point(color=EXACT, filled=True, size=110, opacity=1.0).encode(x=x),
     ]
@@ -58,4 +60,7 @@ def tokens_by_group(groups: Groups, *, what: str) -> alt.LayerChart:
 
 def _short(label: str) -> str:
     """A label that fits beside a chart: it comes from the log and may be of any length."""
+    first, _, last = label.partition("–")
+    if first == last:  # a part of one unit
+        return first
     return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"

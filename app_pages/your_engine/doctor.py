@@ -20,11 +20,13 @@ _UNSURE = ("gray", "help", "not enough data")
 
 
 def show(diagnosis: Diagnosis) -> None:
-    """Draw a card per finding, most important first, in two columns where there is room."""
-    columns = st.columns(2, gap="medium")
-    for place, found in enumerate(diagnosis.findings):
-        with columns[place % 2]:
-            _card(found)
+    """Draw a card per finding, most important first, two in a row where there is room."""
+    for first in range(0, len(diagnosis.findings), 2):
+        for found, column in zip(
+            diagnosis.findings[first : first + 2], st.columns(2, gap="medium"), strict=False
+        ):
+            with column:
+                _card(found)
 
 
 def _card(found: Finding) -> None:
@@ -32,7 +34,7 @@ def _card(found: Finding) -> None:
     if found.code == "not_enough_data":
         colour, icon, words = _UNSURE
     name = found.code.replace("_", " ")
-    with st.container(border=True):
+    with st.container(border=True, height="stretch"):
         st.markdown(f":{colour}-badge[:material/{icon}: {words}] **{plain(name.capitalize())}**")
         st.markdown(plain(_sentence(found.evidence)))
         st.markdown(

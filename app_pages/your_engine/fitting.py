@@ -18,6 +18,7 @@ from app_pages.your_engine import results as engine_results
 from app_pages.your_engine.sources import Facts, Given
 
 _CLOSE = 0.1
+_CLOCK = ":material/timer:"
 _HOW = {
     "resampling": "Intervals: whole {unit} drawn again, the choice of process with them.",
     "sandwich": "Intervals: the variance of whole {unit}.",
@@ -51,9 +52,9 @@ def show(
         _candidates(fitted)
         return report
     best = fitted.best_gamma(engine_results.costs_of(settings), engine_results.GAMMAS)
-    draw, icon = _box(best)
+    agrees = _by_the_clock(fitted, times, settings)
+    draw, icon = _box(best, agrees=agrees)
     draw(f"**{plain(best.sentence)}**", icon=icon)
-    _by_the_clock(fitted, times, settings)
     left, right = st.columns([3, 2], gap="large")
     with left:
         _charts(given, place, facts, settings)
@@ -63,8 +64,10 @@ def show(
     return report
 
 
-def _box(best: BestFit) -> tuple[Callable[..., object], str]:
-    """Green where the gain is beyond doubt and was measured, red where nothing pays."""
+def _box(best: BestFit, *, agrees: bool) -> tuple[Callable[..., object], str]:
+    """Green where the gain is beyond doubt, at a measured length and at the costs of the clock."""
+    if not agrees:
+        return st.info, ":material/trending_flat:"
     if not best.pays:
         return st.error, ":material/trending_down:"
     least = best.speedup.value if best.speedup.interval is None else best.speedup.interval[0]
@@ -134,21 +137,24 @@ def _table(fitted: Fit, settings: Settings) -> None:
         )
 
 
-def _by_the_clock(fitted: Fit, times: PassTime | None, settings: Settings) -> None:
-    """Whether the costs above are those of the clock, at the length that was measured."""
+def _by_the_clock(fitted: Fit, times: PassTime | None, settings: Settings) -> bool:
+    """Say whether the costs above are those of the clock, at the length that was measured.
+
+    False only if they are not.
+    """
     if times is None or times.round_cost is None or not fitted.measured:
-        return
+        return True
     seen = times.round_cost.number
     assumed = engine_results.costs_of(settings).cost(fitted.measured)
     said = (
         f"The clock says that a round with γ = {fitted.measured} costs {seen:.2f} plain steps; c, V "
-        f"and overhead above make {assumed:.2f}."
+        f"and overhead above make {assumed:.2f}"
     )
     if abs(seen - assumed) <= _CLOSE * seen:
-        st.caption(plain(f"{said} They agree."))
-        return
+        st.caption(plain(f"{said}: they agree."))
+        return True
+    st.warning(plain(f"{said}: the speedups here are not those of this machine."), icon=_CLOCK)
     missing = round(seen - assumed + settings.overhead, 2)
-    st.info(plain(said), icon=":material/timer:")
     if OVERHEAD.problem(missing) is None:
         st.button(
             f"Take the rest as overhead ({missing:g})",
@@ -158,3 +164,4 @@ def _by_the_clock(fitted: Fit, times: PassTime | None, settings: Settings) -> No
             help="Then the speedup at the measured γ is that of the clock; what part of it grows "
             "with γ, one measurement cannot tell.",
         )
+    return False

@@ -103,7 +103,7 @@ def _log() -> Given | None:
                 on_change=_show_report,
                 placeholder="choose one",
                 help="The lines that somebody quoted, with what else they said of their run.",
-                width="stretch",
+                width=380,
             )
         case = examples().get(name or "")
         if case is not None and case.log == text:

@@ -13,7 +13,8 @@ from app_pages.plain_text import plain
 from app_pages.state import Settings
 from app_pages.your_engine import results as engine_results
 from app_pages.your_engine.sources import Facts, Given
-from real_runs.engines import Reading, speculation_profile
+from real_runs.engines import Reading
+from real_runs.engines.speculation_profile import writing as speculation_profile
 from simulator import Observation
 
 

@@ -6,43 +6,40 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from real_runs.engines import (
+from real_runs.engines.benchmarks import (
     aiperf,
     aiperf_requests,
     eagle,
-    generic,
     gpt_fast,
     inferencex,
-    llamacpp,
-    llamacpp_timings,
-    lm_studio,
-    mlx,
-    mlx_tokens,
     model_optimizer,
-    prometheus,
-    prometheus_gauges,
     sdb,
-    sglang,
-    sglang_requests,
-    sglang_servers,
-    sglang_sweeps,
     spec_bench,
-    speculation_profile_reading,
     speculators,
-    tensorrt_llm,
-    tensorrt_llm_iterations,
-    tensorrt_llm_report,
-    tensorrt_llm_requests,
-    vllm,
-    vllm_bench,
-    vllm_bench_json,
-    vllm_offline,
-    vllm_requests,
 )
-from real_runs.engines.lines import Line
-from real_runs.engines.objects import JsonObject, Where
+from real_runs.engines.counts.skips import Skips
+from real_runs.engines.llamacpp import printed_text as llamacpp
+from real_runs.engines.llamacpp import timings as llamacpp_timings
+from real_runs.engines.others import generic, lm_studio, mlx, mlx_tokens
+from real_runs.engines.prometheus import counters as prometheus
+from real_runs.engines.prometheus import gauges as prometheus_gauges
 from real_runs.engines.reading import Reading
-from real_runs.engines.skips import Skips
+from real_runs.engines.sglang import printed_text as sglang
+from real_runs.engines.sglang import requests as sglang_requests
+from real_runs.engines.sglang import servers as sglang_servers
+from real_runs.engines.sglang import sweeps as sglang_sweeps
+from real_runs.engines.speculation_profile import reading as speculation_profile_reading
+from real_runs.engines.tensorrt_llm import iterations as tensorrt_llm_iterations
+from real_runs.engines.tensorrt_llm import printed_text as tensorrt_llm
+from real_runs.engines.tensorrt_llm import report as tensorrt_llm_report
+from real_runs.engines.tensorrt_llm import requests as tensorrt_llm_requests
+from real_runs.engines.text.lines import Line
+from real_runs.engines.text.objects import JsonObject, Where
+from real_runs.engines.vllm import bench as vllm_bench
+from real_runs.engines.vllm import bench_json as vllm_bench_json
+from real_runs.engines.vllm import offline as vllm_offline
+from real_runs.engines.vllm import requests as vllm_requests
+from real_runs.engines.vllm import server_log as vllm
 
 __all__ = [
     "ENGINES",

@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
+from real_runs.engines.counts.skips import Skips
 from real_runs.engines.errors import MetricsFormatError
 from real_runs.engines.formats import ENGINES, FORMATS, LineFormat, ObjectFormat
-from real_runs.engines.lines import Stream
-from real_runs.engines.opening import Opening
 from real_runs.engines.reading import Reading, written
 from real_runs.engines.routing import Found, take_all
-from real_runs.engines.skips import Skips
+from real_runs.engines.text.lines import Stream
+from real_runs.engines.text.opening import Opening
 
 _MOST_SHAPES = 3
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from real_runs.engines.counts.skips import Skips
 from real_runs.engines.formats import (
     Cumulative,
     LineCollector,
@@ -12,15 +13,14 @@ from real_runs.engines.formats import (
     ObjectCollector,
     ObjectFormat,
 )
-from real_runs.engines.fragments import blocks
-from real_runs.engines.json_text import JsonText, is_whole
-from real_runs.engines.lines import BLOCK, LONGEST_LINE, Line, MarkedLines
-from real_runs.engines.objects import Objects, Taker
-from real_runs.engines.opening import MOST_READ, Opening, check_first_line
 from real_runs.engines.reading import Reading
-from real_runs.engines.skips import Skips
-from real_runs.engines.tables import header_of, take_table
-from real_runs.engines.yaml_subset import read_yaml
+from real_runs.engines.text.fragments import blocks
+from real_runs.engines.text.json_text import JsonText, is_whole
+from real_runs.engines.text.lines import BLOCK, LONGEST_LINE, Line, MarkedLines
+from real_runs.engines.text.objects import Objects, Taker
+from real_runs.engines.text.opening import MOST_READ, Opening, check_first_line
+from real_runs.engines.text.tables import header_of, take_table
+from real_runs.engines.text.yaml_subset import read_yaml
 
 _MOST_ROUTES = 1000
 _MOST_SHARED = 300

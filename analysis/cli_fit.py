@@ -1,0 +1,110 @@
+"""The command that fits a process to counts and predicts other draft lengths."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from analysis.log_options import (
+    AnyEngine,
+    FitLevel,
+    FitSource,
+    Gammas,
+    Layout,
+    MethodName,
+    ProcessNames,
+    gammas_of,
+)
+from analysis.options import (
+    KnownCostRatio,
+    LoggedGamma,
+    OutputFormat,
+    Overhead,
+    VerifyCostText,
+    verify_costs,
+)
+from analysis.output import Cell, Format, emit
+from analysis.run_options import FigureFile, ResamplingSeed
+
+if TYPE_CHECKING:
+    from analysis.fitting import RoundCosts
+    from simulator import Observation
+
+
+def fit_command(
+    source: FitSource,
+    predict_gamma: Gammas = "1:16",
+    gamma: LoggedGamma = None,
+    cost_ratio: KnownCostRatio = None,
+    verify_cost: VerifyCostText = "1",
+    overhead: Overhead = 0.0,
+    process: ProcessNames = None,
+    method: MethodName = None,
+    engine: AnyEngine = None,
+    layout: Layout = None,
+    level: FitLevel = 0.95,
+    seed: ResamplingSeed = 0,
+    figure: FigureFile = None,
+    output: OutputFormat = Format.TABLE,
+) -> None:
+    """Let the counts choose how acceptance arises, and predict other draft lengths with intervals."""
+    from analysis.cli_runs import run_errors  # noqa: PLC0415
+    from analysis.cli_sources import observation_of  # noqa: PLC0415
+    from analysis.facts import with_facts  # noqa: PLC0415
+    from analysis.fitting import fit  # noqa: PLC0415
+    from analysis.fitting.observed import fit_of_mean  # noqa: PLC0415
+    from analysis.fitting.report import fit_report  # noqa: PLC0415
+
+    gammas = gammas_of(predict_gamma)
+    costs = _costs(cost_ratio, verify_cost, overhead)
+    with run_errors():
+        observation, notes = observation_of(source, gamma=gamma, engine=engine, layout=layout)
+    observation = with_facts(observation, method=method)
+    names = None if process is None else tuple(name.strip() for name in process.split(","))
+    fitted = fit_of_mean(observation) if names is None else None
+    if fitted is None:
+        fitted = fit(observation, processes=names, rng=seed, level=level)
+    if figure is not None:
+        from analysis.fitting.figures import prediction_over_gamma  # noqa: PLC0415
+        from analysis.runs.figures import save  # noqa: PLC0415
+
+        save(prediction_over_gamma(fitted, gammas, costs=costs), figure)
+    parameters: tuple[tuple[str, Cell], ...] = (
+        ("source", str(source)),
+        ("gamma", observation.gamma),
+        ("cost_ratio", cost_ratio),
+        ("verify_cost", verify_cost if costs is not None else None),
+        ("overhead", overhead if costs is not None else None),
+        ("method", method),
+        ("level", level),
+        ("seed", seed),
+    )
+    report = fit_report(fitted, gammas, costs=costs, parameters=parameters)
+    marked = () if fitted.refusal else _cut_short(observation)
+    emit(replace(report, notes=(*notes, *marked, *report.notes)), output)
+
+
+def _cut_short(observation: Observation) -> tuple[str, ...]:
+    """A mark on predictions from drafts that something unknown ended early."""
+    from analysis.diagnosis.known import know  # noqa: PLC0415
+    from simulator import AcceptanceTotals  # noqa: PLC0415
+
+    known = know(observation)
+    totals = isinstance(observation.counts, AcceptanceTotals)  # tables are marked by the fit
+    if not totals or observation.length_rule != "unknown" or not known.cut_short:
+        return ()
+    mark = (
+        f"drafts had {known.draft_length:.2f} tokens on average and nothing says what ended them: if "
+        "the draft's confidence did (p_min), these predictions promise too much."
+    )
+    return (mark,)
+
+
+def _costs(cost_ratio: float | None, verify_cost: str, overhead: float) -> RoundCosts | None:
+    from analysis.fitting import RoundCosts  # noqa: PLC0415
+
+    if cost_ratio is None:
+        return None
+    return RoundCosts(
+        cost_ratio=cost_ratio, verify_cost=verify_costs(verify_cost), overhead=overhead
+    )

@@ -1,0 +1,1 @@
+"""transformers' assisted generation, recorded as it runs."""

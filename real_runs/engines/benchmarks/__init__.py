@@ -1,0 +1,1 @@
+"""Result files of benchmarks and of papers' repositories."""

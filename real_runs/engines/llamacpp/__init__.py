@@ -1,0 +1,1 @@
+"""llama.cpp: server lines, statistics, examples, timings."""

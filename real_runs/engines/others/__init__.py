@@ -1,0 +1,1 @@
+"""Smaller programs, and the last resort: pairs of name and value."""

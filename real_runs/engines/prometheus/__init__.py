@@ -1,0 +1,1 @@
+"""Prometheus' text format: counters and gauges of the engines that export them."""

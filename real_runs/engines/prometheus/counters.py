@@ -1,0 +1,208 @@
+"""Counters of speculative decoding in Prometheus' text format: vLLM's schema, llama.cpp's, TensorRT-LLM's.
+
+Of two snapshots or more, the difference counts; of one, everything since the server started. Series
+are summed over engines (data-parallel ranks), model by model.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from real_runs.engines.counts.pool import Extras, Layout, Pool, Record, unit_of
+from real_runs.engines.counts.skips import Skips
+from real_runs.engines.counts.wording import counted
+from real_runs.engines.prometheus.counts import Schema, bare_name, counts_of, summed
+from real_runs.engines.prometheus.exposition import Samples, Series, Snapshots
+from real_runs.engines.reading import Reading
+from real_runs.engines.text.lines import Line
+from simulator import AcceptanceTable, Clock
+
+MOST_MODELS = 32
+LONGEST_NAME = 100
+
+_DEFINITION = "none is printed; accepted / drafted tokens of the counters is what engines call it"
+
+VLLM = Schema(
+    engine="vllm",
+    prefix="vllm:",
+    shape="'vllm:spec_decode_num_drafts_total{...} ...' (Prometheus, vLLM)",
+    definition=f"{_DEFINITION}; rounds without a draft are not counted.",
+    rounds="vllm:spec_decode_num_drafts",
+    drafted="vllm:spec_decode_num_draft_tokens",
+    accepted="vllm:spec_decode_num_accepted_tokens",
+    per_position="vllm:spec_decode_num_accepted_tokens_per_pos",
+    steps=("vllm:inter_token_latency_seconds", "vllm:time_per_output_token_seconds"),
+    old="vllm:spec_decode_num_emitted_tokens",
+)
+LLAMACPP = Schema(
+    engine="llama.cpp",
+    prefix="llamacpp:",
+    shape="'llamacpp:spec_decode_num_drafts_total ...' (Prometheus, llama.cpp)",
+    definition=f"{_DEFINITION}; rounds are drafts.",
+    rounds="llamacpp:spec_decode_num_drafts",
+    drafted="llamacpp:spec_decode_num_draft_tokens",
+    accepted="llamacpp:spec_decode_num_accepted_tokens",
+    per_position="llamacpp:spec_decode_num_accepted_tokens_per_pos",
+)
+TENSORRT = Schema(
+    engine="tensorrt-llm",
+    prefix="trtllm_",
+    shape="'trtllm_spec_decode_num_draft_tokens_total ...' (Prometheus, TensorRT-LLM)",
+    definition=f"{_DEFINITION}; rounds are not counted.",
+    drafted="trtllm_spec_decode_num_draft_tokens",
+    accepted="trtllm_spec_decode_num_accepted_tokens",
+)
+VLLM_MARKERS = ("vllm:spec_decode_num_", *(f"{name}_" for name in VLLM.steps))
+LLAMACPP_MARKERS = ("llamacpp:spec_decode_num_",)
+TENSORRT_MARKERS = ("trtllm_spec_decode_num_",)
+
+_V0 = "vLLM V0 counts acceptances after a rejection"
+
+
+class Counters:
+    """The counters of one engine over the snapshots of one text, or of a text before and one after."""
+
+    def __init__(self, source: str, skips: Skips, *, schema: Schema) -> None:
+        self._source = source
+        self._skips = skips
+        self._schema = schema
+        self._samples = Samples(schema.prefix)
+        self._snapshots = Snapshots()
+        self._before = False
+        self._names = schema.names
+
+    def take(self, line: Line) -> None:
+        """Keep the samples of a line."""
+        for sample in self._samples(line.text):
+            if bare_name(sample.name.removesuffix("_created")) in self._names:
+                self._snapshots.add(line.number, sample)
+
+    def start_here(self) -> bool:
+        """Count from here on: what was taken is the snapshot before; False if nothing was."""
+        self._snapshots.start_here()
+        self._before = bool(self._snapshots.series)
+        return self._before
+
+    def readings(self, lines: int) -> list[Reading]:
+        """A Reading for each model with counters of drafts; empty if there are none."""
+        self._snapshots.close()
+        snapshots, schema = self._snapshots, self._schema
+        models: dict[str, list[Series]] = {}
+        for series in snapshots.series.values():
+            models.setdefault(series.label("model_name")[:LONGEST_NAME], []).append(series)
+        models = {
+            model: found
+            for model, found in models.items()
+            if any(bare_name(each.name) in {schema.drafted, schema.accepted} for each in found)
+        }
+        line = snapshots.lines[-1] if snapshots.lines else 1
+        if len(models) > MOST_MODELS:
+            self._skips.record(line, f"more than {MOST_MODELS} models", expected=schema.shape)
+        named = len(models) > 1
+        readings: list[Reading] = []
+        for model, found in list(models.items())[:MOST_MODELS]:
+            with self._skips.guard(line, expected=schema.shape):
+                readings += self._of_model(model, found, lines=lines, line=line, named=named)
+        return readings
+
+    def _of_model(
+        self, model: str, series: list[Series], *, lines: int, line: int, named: bool
+    ) -> list[Reading]:
+        schema, snapshots = self._schema, self._snapshots
+        if schema.old and any(bare_name(each.name) == schema.old for each in series):
+            self._skips.record(
+                line,
+                f"'{schema.old}' is not imported because {_V0}",
+                expected=schema.shape,
+                finding="vllm_v0_counts",
+            )
+            return []
+        whole = snapshots.number == 1 and not self._before
+        grown = summed(series, schema, whole=whole)
+        record, notes = counts_of(grown, schema)
+        name = f"Prometheus counters of {model}" if named else "Prometheus counters"
+        layout = Layout(
+            engine=schema.engine,
+            name=name,
+            unit="snapshot",
+            averaged_over="since the server started" if whole else "between two snapshots",
+            definition=schema.definition,
+        )
+        pool = Pool(layout, self._source)
+        pool.add(line, record, unit=unit_of(record, name=model))
+        steps, seconds = _steps(grown.sums, schema)
+        rounds = grown.sums.get(schema.rounds, 0.0)
+        undrafted = int(steps - rounds) if steps >= rounds > 0.0 else None
+        if undrafted is not None:
+            notes.append(
+                f"Steps that were timed: {steps:.0f}, {undrafted} more than drafts: rounds without one."
+            )
+        return pool.readings(
+            lines,
+            notes=(*self._what_is_counted(series, whole=whole), *notes),
+            extras=Extras(
+                gamma=_gamma(record, schema),
+                undrafted_rounds=undrafted,
+                clock=Clock(s_per_round=seconds / steps if steps and seconds > 0.0 else None),
+            ),
+        )
+
+    def _what_is_counted(self, series: list[Series], *, whole: bool) -> list[str]:
+        snapshots = self._snapshots
+        engines = sorted({each.label("engine") for each in series})
+        notes = []
+        if whole:
+            notes.append(
+                "One snapshot: the counters are those since the server started, warm-up included; two "
+                "snapshots give what lies between them."
+            )
+        elif self._before and snapshots.number == 2:
+            notes.append("The difference of the snapshot before and this one is counted.")
+        elif snapshots.number > 1:
+            first, last = snapshots.lines[0], snapshots.lines[-1]
+            before = "the snapshot before" if self._before else f"line {first}"
+            notes.append(
+                f"{snapshots.number} snapshots: the difference of the last (line {last}) and the first "
+                f"({before}) is counted."
+            )
+        if len(engines) > 1:
+            notes.append(f"Summed over {counted(len(engines), 'engine')}.")
+        resets = sorted({each.label("engine") for each in series if each.reset})
+        if resets and not whole:
+            whose = f" of engine {', '.join(resets[:8])}" if any(resets) else ""
+            notes.append(
+                f"The counters{whose} were reset between snapshots (a restart): what was counted "
+                "between the last snapshot before it and the reset is lost, and what came after is "
+                "counted from 0."
+            )
+        late = {each.label("engine") for each in series if each.first_snapshot > 0}
+        if late and not whole:
+            notes.append("Series that are not in the first snapshot are counted from 0.")
+        if any(each.last_snapshot < snapshots.number - 1 for each in series):
+            notes.append(
+                "Some series are missing in the last snapshot: they count up to their last one."
+            )
+        if snapshots.too_many:
+            notes.append("Not all series are kept: there are too many.")
+        return notes
+
+
+def _gamma(record: Record, schema: Schema) -> int | None:
+    """The configured draft length: vLLM has a counter for each of its positions from the start on."""
+    if schema is not VLLM:
+        return None
+    return record.depths if isinstance(record, AcceptanceTable) else record.totals.longest_draft
+
+
+def _steps(sums: dict[str, float], schema: Schema) -> tuple[float, float]:
+    """Steps of requests and their seconds, of the first histogram of them that is there."""
+    for name in schema.steps:
+        steps = sums.get(f"{name}_count", 0.0)
+        if steps > 0.0:
+            return steps, sums.get(f"{name}_sum", 0.0)
+    return 0.0, 0.0
+
+
+VllmCounters = partial(Counters, schema=VLLM)
+LlamaCppCounters = partial(Counters, schema=LLAMACPP)
+TensorrtCounters = partial(Counters, schema=TENSORRT)

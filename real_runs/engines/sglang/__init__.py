@@ -1,0 +1,1 @@
+"""SGLang: decode lines, benchmarks, metrics of requests and servers."""

@@ -1,0 +1,1 @@
+"""speculation_profile.json, the interchange format: read and written."""

@@ -1,0 +1,1 @@
+"""TensorRT-LLM: iteration statistics, bench reports, metrics of requests, printed lines."""
