@@ -28,7 +28,6 @@ from analysis.run_options import FigureFile, ResamplingSeed
 
 if TYPE_CHECKING:
     from analysis.fitting import RoundCosts
-    from simulator import Observation
 
 
 def fit_command(
@@ -52,7 +51,7 @@ def fit_command(
     from analysis.cli_sources import observation_of  # noqa: PLC0415
     from analysis.facts import with_facts  # noqa: PLC0415
     from analysis.fitting import fit  # noqa: PLC0415
-    from analysis.fitting.observed import fit_of_mean  # noqa: PLC0415
+    from analysis.fitting.observed import cut_short, fit_of_mean  # noqa: PLC0415
     from analysis.fitting.report import fit_report  # noqa: PLC0415
 
     gammas = gammas_of(predict_gamma)
@@ -80,24 +79,8 @@ def fit_command(
         ("seed", seed),
     )
     report = fit_report(fitted, gammas, costs=costs, parameters=parameters)
-    marked = () if fitted.refusal else _cut_short(observation)
+    marked = () if fitted.refusal else cut_short(observation)
     emit(replace(report, notes=(*notes, *marked, *report.notes)), output)
-
-
-def _cut_short(observation: Observation) -> tuple[str, ...]:
-    """A mark on predictions from drafts that something unknown ended early."""
-    from analysis.diagnosis.known import know  # noqa: PLC0415
-    from simulator import AcceptanceTotals  # noqa: PLC0415
-
-    known = know(observation)
-    totals = isinstance(observation.counts, AcceptanceTotals)  # tables are marked by the fit
-    if not totals or observation.length_rule != "unknown" or not known.cut_short:
-        return ()
-    mark = (
-        f"drafts had {known.draft_length:.2f} tokens on average and nothing says what ended them: if "
-        "the draft's confidence did (p_min), these predictions promise too much."
-    )
-    return (mark,)
 
 
 def _costs(cost_ratio: float | None, verify_cost: str, overhead: float) -> RoundCosts | None:

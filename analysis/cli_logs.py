@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from simulator import Observation
 
 
-_NO_UNITS = "--by {by}: this text has sums only, no requests or intervals to tell apart."
+_NO_UNITS = "--by {by}: this text has no requests or intervals with counts by depth to tell apart."
 
 
 def register(app: typer.Typer) -> None:
@@ -151,9 +151,15 @@ def _means_alone(reading: Reading) -> bool:
 
 def _groups(observation: Observation, by: str) -> Groups | None:
     from analysis.groups import by_label, over_time  # noqa: PLC0415
+    from simulator import AcceptanceTable  # noqa: PLC0415
 
     name, buckets = label_of(by)
-    if not observation.units:
+    if name == "time" and buckets is not None:
+        raise ValueError(
+            f"--by time takes no limits, for it has parts of equal length; got {by!r:.40}."
+        )
+    counts = [unit.counts for unit in observation.units]
+    if not any(isinstance(each, AcceptanceTable) and each.rounds for each in counts):
         return None
     if name == "time":
         return over_time(observation.units)

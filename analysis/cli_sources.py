@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,12 +11,11 @@ from analysis.facts import with_facts
 
 if TYPE_CHECKING:
     from real_runs.engines import Reading
-    from simulator import MeasuredRequest, Method, Observation
+    from simulator import Observation
 
 STDIN = "-"
 _HEAD = 4_096  # bytes that tell a report of ours from a log
 _REPORT_KEYS = (b'"schema_version"', b'"command"')
-_METHODS: dict[str, Method] = {"draft_model": "draft_model", "prompt_lookup": "ngram"}
 
 
 def observation_of(
@@ -120,39 +117,11 @@ def _says(reading: Reading) -> tuple[int, int, int]:
 
 
 def _measured(folder: Path, gamma: int | None) -> Observation:
-    from analysis.comparison.inputs import observation_of_requests  # noqa: PLC0415
-    from real_runs.runs.reading import read_run  # noqa: PLC0415
+    from real_runs.runs.observation import observation_of_run  # noqa: PLC0415
 
-    run = read_run(folder)
-    settings = run.settings
     try:
-        observation = observation_of_requests(
-            run.requests,
-            gamma=gamma,
-            method=_METHODS.get(settings.drafter),
-            target=settings.target,
-            temperature=settings.temperature,
-        )
+        return observation_of_run(folder, gamma=gamma)
     except ValueError as error:
+        if str(error).startswith(str(folder)):  # the errors of the folder name it themselves
+            raise
         raise ValueError(f"{folder}: {error}") from None
-    steps = _steps(folder, run.requests, observation.gamma)
-    units = tuple(replace(u, steps=steps.get(u.name, ())) for u in observation.units)
-    return replace(observation, name=run.name, units=units)
-
-
-def _steps(
-    folder: Path, requests: tuple[MeasuredRequest, ...], gamma: int | None
-) -> dict[str, tuple[tuple[int, int], ...]]:
-    """The rounds in order of every prompt that was measured once, as (drafted, accepted) each.
-
-    A copied folder may lack them: then there are none.
-    """
-    from real_runs.runs.reading import read_steps  # noqa: PLC0415
-
-    wanted = {i: r for i, r in enumerate(requests) if r.gamma == gamma}
-    times = Counter(request.prompt for request in wanted.values())
-    return {
-        wanted[i].prompt: tuple(zip(record.drafted, record.accepted, strict=True))
-        for i, record in enumerate(read_steps(folder))
-        if i in wanted and times[wanted[i].prompt] == 1
-    }

@@ -24,7 +24,7 @@ def with_facts(
     `gamma` is the configured draft length, `method` one of METHODS, `target` the model's name,
     `tokens_per_s` and `plain_tokens_per_s` the speed with and without speculation, of all `running`
     requests together. Raises ValueError for a gamma that contradicts the counts, another method, and
-    a speed or number of requests that is not above 0.
+    a speed or number of requests that is not above 0 or not below 1e12.
 
     >>> from simulator import AcceptanceTotals
     >>> totals = AcceptanceTotals(rounds=9, drafted=18, accepted=4, accepted_by_depth=(4,))
@@ -40,7 +40,8 @@ def with_facts(
     times = {name: value for name, value in given.items() if value is not None}
     for name, value in times.items():
         if not 0.0 < value < 1e12:
-            raise ValueError(f"{name} must be a number above 0; got {value!r}.")
+            limit = "below 1e12" if value > 0.0 else "above 0"
+            raise ValueError(f"{name} must be a number {limit}; got {value!r}.")
     counts = observation.counts
     if gamma is not None:
         gamma = as_count("gamma", gamma, least=1)

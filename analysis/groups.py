@@ -193,8 +193,11 @@ def _table(unit: CountedUnit) -> AcceptanceTable | None:
 def _bucket_of(buckets: Sequence[float] | None) -> Callable[[str], str | None]:
     if buckets is None:
         return lambda value: value
-    limits = [float(limit) for limit in buckets]
-    if not limits or any(not b > a for a, b in pairwise(limits)):
+    try:
+        limits = [float(limit) for limit in buckets]
+    except (TypeError, ValueError):
+        raise ValueError(f"buckets must be rising numbers; got {list(buckets)!r}.") from None
+    if not limits or math.isnan(limits[0]) or any(not b > a for a, b in pairwise(limits)):
         raise ValueError(f"buckets must be rising numbers; got {list(buckets)!r}.")
 
     def name(value: str) -> str | None:

@@ -200,7 +200,7 @@ def _one_p(counts: Counts | None, summary: LogSummary) -> list[str]:
             f": the closed form with one p gives {summary.formula_tokens[0]:.2f} tokens per round, "
             f"the counts say {summary.tokens_per_round}"
         )
-    if counts.length_rule != "fixed":  # what ended drafts is not known to be blind to the text
+    if counts.length_rule in {"confidence", "unknown"}:  # then no depth was offered blindly
         return [f"{note}."]
     return [f"{note}; predict other draft lengths by depth."]
 

@@ -106,7 +106,7 @@ def _token_rows(summary: LogSummary, printed: tuple[ReportedRatio, ...]) -> list
         )
     for ratio in printed:
         if ratio.quantity == "tokens_per_round":
-            how = f"printed by the engine over {ratio.averaged_over}"
+            how = _printed(ratio)
             rows.append(("tokens per round", ratio.value, *ratio.bounds, how))
     if drafts_vary(summary):
         return rows
@@ -118,7 +118,7 @@ def _token_rows(summary: LogSummary, printed: tuple[ReportedRatio, ...]) -> list
         rows.append(("tokens per round", summary.naive_tokens, None, None, how))
     if summary.equivalent_p is not None and summary.p is None:
         mean = "tokens per round" if math.isnan(summary.p_range[0]) else "accepted / drafted"
-        how = f"one p that explains {mean} if every draft had {summary.gamma} tokens"
+        how = f"would explain {mean} if every draft had {summary.gamma} tokens"
         rows.append(("equivalent p", summary.equivalent_p, None, None, how))
     return rows
 
@@ -131,9 +131,13 @@ def _other_ratios(printed: tuple[ReportedRatio, ...]) -> list[Row]:
             continue
         where = "" if ratio.depth is None else f" at depth {ratio.depth + 1}"
         name = f"{ratio.quantity.replace('_', ' ')}{where}"
-        known = f"printed by the engine over {ratio.averaged_over}"
-        rows.append((name, ratio.value, *ratio.bounds, known))
+        rows.append((name, ratio.value, *ratio.bounds, _printed(ratio)))
     return rows
+
+
+def _printed(ratio: ReportedRatio) -> str:
+    over = "" if ratio.averaged_over == "unknown" else f" over {ratio.averaged_over}"
+    return f"printed by the engine{over}"
 
 
 def _speed_rows(summary: LogSummary) -> list[Row]:

@@ -64,7 +64,7 @@ def _folded(line: str, width: int) -> str:
 
 
 def _print(console: Console, section: Section) -> None:
-    shown = [i for i, column in enumerate(section.columns) if column not in section.too_wide]
+    shown = [i for i in range(len(section.columns)) if _is_shown(section, i)]
     if not section.grouped:
         console.print(_table(section, section.rows, shown))
         return
@@ -75,6 +75,13 @@ def _print(console: Console, section: Section) -> None:
         if len(groups) > 1:
             console.print(f"[bold]{escape(heading)}[/bold]")
         console.print(_table(section, rows, shown[1:]))
+
+
+def _is_shown(section: Section, index: int) -> bool:
+    """Whether a column fits on a screen and says anything."""
+    if section.columns[index] in section.too_wide:
+        return False
+    return not index or any(as_text(row[index]) for row in section.rows)
 
 
 def _table(section: Section, rows: tuple[Row, ...], shown: list[int]) -> Table:

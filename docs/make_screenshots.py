@@ -23,7 +23,9 @@ SHOTS = (  # file, path, scheme, width, height
     ("app-dark.png", "", "dark", 1200, 1240),
     ("one-round.png", "one_round?seed=27&step=18", "light", 1200, 1215),
     ("one-token.png", "one_token?draw=8", "light", 1200, 1275),
-    ("read-a-log.png", "read_a_log", "light", 1200, 1275),
+    ("your-engine.png", "your_engine", "light", 1200, 2560),
+    ("convert.png", "convert", "light", 1200, 1560),
+    ("compare.png", "compare", "light", 1200, 1420),
     ("real-runs.png", "real_runs", "light", 1200, 1590),
 )
 
@@ -48,15 +50,21 @@ def _shoot(browser: Browser, url: str, file: Path, scheme: str, size: tuple[int,
     page = context.new_page()
     page.goto(url)
     page.wait_for_selector("h1")
-    if "read_a_log" in url:
+    if "your_engine" in url:
+        page.get_by_role("combobox", name="Or a log from a public report").click()
+        page.get_by_role("option", name="club-3090 105").click()
+        page.get_by_text("Why this process and no other").wait_for()
+        page.evaluate("document.activeElement.blur()")
+    if "compare" in url:
         page.get_by_role("button", name="Show me an example").click()
-        page.get_by_text("How the lines were read").wait_for()
+        page.get_by_text("The numbers behind the charts").wait_for()
     if "real_runs" in url:
         page.get_by_role("combobox").first.click()
         page.get_by_role("option", name="tiny").click()
         page.get_by_text("tiny-draft").first.wait_for()
         page.evaluate("document.activeElement.blur()")
-    page.locator("canvas, svg.marks").first.wait_for()
+    if "convert" not in url:
+        page.locator("canvas, svg.marks").first.wait_for()
     page.mouse.move(5, 500)
     page.wait_for_timeout(2500)  # fonts and charts settle
     page.screenshot(path=file, clip={"x": 0, "y": TOP, "width": size[0], "height": size[1] - TOP})

@@ -11,6 +11,7 @@ from simulator.generation import Generation, Round, replay
 from simulator.mixtures import BetaMixture, EasyHardChain, HitMiss, Process, TextProcess
 from simulator.models import Draft, Drafter, Target
 from simulator.observation import METHODS, Clock, CountedUnit, Method, Observation
+from simulator.observed import observation_of_requests
 from simulator.processes import (
     AcceptanceByDepth,
     AcceptanceProcess,
@@ -95,6 +96,7 @@ __all__ = [
     "draw",
     "greedy",
     "lenience",
+    "observation_of_requests",
     "one_hot",
     "replay",
     "replay_texts",

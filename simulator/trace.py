@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from simulator._checks import as_count
+from simulator.drafts import MAX_GAMMA
 from simulator.generation import Generation
 from simulator.observation import CountedUnit
 
+MAX_RECORDED = 10**8
+"""Tokens that a trace may hold, all texts together."""
 Steps = tuple[tuple[int, int], ...]
 
 
@@ -39,6 +44,8 @@ class TraceReplay:
     stopped: tuple[bool, ...] = ()
 
     def __post_init__(self) -> None:
+        if not _is_sequence(self.texts):
+            raise ValueError(f"texts must be a sequence of texts; got {self.texts!r}.")
         if not self.texts:
             raise ValueError("texts must hold one text at least; got none.")
         for name, values in (("tokens", self.tokens), ("stopped", self.stopped)):
@@ -52,10 +59,23 @@ class TraceReplay:
             )
         for i, steps in enumerate(self.texts):
             self._check_text(i, steps)
+        total = sum(self.lengths)
+        if total > MAX_RECORDED:
+            raise ValueError(f"texts must hold at most {MAX_RECORDED:.0e} tokens; got {total}.")
 
     def _check_text(self, i: int, steps: Steps) -> None:
+        if not _is_sequence(steps):
+            raise ValueError(f"texts[{i}] must be a sequence of steps; got {steps!r}.")
         if not steps:
             raise ValueError(f"texts[{i}] must hold one step at least; got none.")
+        if not _plainly_right(steps):
+            self._find_fault(i, steps)
+        if self.tokens:
+            whole = sum(accepted + 1 for _, accepted in steps)
+            behind = whole - steps[-1][1] - 1  # where the last round began
+            as_count(f"tokens[{i}]", self.tokens[i], least=behind + 1, most=whole)
+
+    def _find_fault(self, i: int, steps: Steps) -> None:
         for k, step in enumerate(steps):
             try:
                 drafted, accepted = step
@@ -63,12 +83,8 @@ class TraceReplay:
                 raise ValueError(
                     f"texts[{i}][{k}] must be (drafted, accepted); got {step!r}."
                 ) from None
-            as_count(f"drafted of texts[{i}][{k}]", drafted)
+            as_count(f"drafted of texts[{i}][{k}]", drafted, most=MAX_GAMMA)
             as_count(f"accepted of texts[{i}][{k}]", accepted, most=drafted)
-        if self.tokens:
-            whole = sum(accepted + 1 for _, accepted in steps)
-            behind = whole - steps[-1][1] - 1  # where the last round began
-            as_count(f"tokens[{i}]", self.tokens[i], least=behind + 1, most=whole)
 
     @classmethod
     def of(cls, records: Iterable[Generation | CountedUnit]) -> TraceReplay:
@@ -118,6 +134,22 @@ class TraceReplay:
         if self.tokens:
             return self.tokens
         return tuple(sum(accepted + 1 for _, accepted in steps) for steps in self.texts)
+
+
+def _is_sequence(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+
+
+def _plainly_right(steps: Steps) -> bool:
+    """Whether all steps are pairs of whole numbers that can be; False says only: look at each."""
+    try:
+        pairs = np.array(steps)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    if pairs.dtype != np.int64 or pairs.ndim != 2 or pairs.shape[1] != 2:
+        return False
+    drafted, accepted = pairs.T
+    return bool(np.all((accepted >= 0) & (accepted <= drafted) & (drafted <= MAX_GAMMA)))
 
 
 def _steps_of(i: int, record: Generation | CountedUnit) -> tuple[Steps, bool, int | None]:

@@ -47,7 +47,7 @@ def replay_texts(trace: TraceReplay, *, gamma: int) -> SimulatedRequests:
     """
     outcomes = outcomes_of(trace, gamma)
     texts = np.arange(outcomes.first.size)
-    return _walk(outcomes, gamma, texts, np.asarray(trace.lengths), None, record_steps=True)
+    return walk(outcomes, gamma, texts, np.asarray(trace.lengths), None, record_steps=True)
 
 
 def simulate_trace(
@@ -62,7 +62,7 @@ def simulate_trace(
     outcomes = outcomes_of(trace, gamma)
     texts = generator.integers(outcomes.first.size, size=requests)
     needed = np.full(requests, tokens, dtype=np.int64)
-    return _walk(outcomes, gamma, texts, needed, generator, record_steps=record_steps)
+    return walk(outcomes, gamma, texts, needed, generator, record_steps=record_steps)
 
 
 def simulate_trace_rounds(
@@ -72,7 +72,7 @@ def simulate_trace_rounds(
     outcomes = outcomes_of(trace, gamma)
     texts = generator.integers(outcomes.first.size, size=requests)
     endless = np.full(requests, np.iinfo(np.int64).max, dtype=np.int64)
-    return _walk(outcomes, gamma, texts, endless, generator, record_steps=False, rounds=rounds)
+    return walk(outcomes, gamma, texts, endless, generator, record_steps=False, rounds=rounds)
 
 
 def outcomes_of(trace: TraceReplay, gamma: int) -> Outcomes:
@@ -170,7 +170,7 @@ def _from_verdicts(
     )
 
 
-def _walk(
+def walk(
     outcomes: Outcomes,
     gamma: int,
     texts: IntArray,
@@ -180,9 +180,9 @@ def _walk(
     record_steps: bool,
     rounds: int | None = None,
 ) -> SimulatedRequests:
-    """Walk each request through its texts, for so many rounds at most.
+    """Walk each request through its texts until `needed` tokens are there, for so many rounds at most.
 
-    Without a generator a request ends with its text.
+    `texts` and `needed` [requests]. Without a generator a request ends with its text.
     """
     requests = texts.size
     ended = np.zeros((requests, gamma + 1), dtype=np.int64)

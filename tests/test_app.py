@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from app_scripts import metric
 from streamlit.testing.v1 import AppTest
 
 import analysis as an
@@ -32,10 +33,6 @@ def verdict(app):
     return " ".join(box.value for box in boxes)
 
 
-def metric(app, label):
-    return next(item for item in app.metric if item.label == label)
-
-
 def typed(app, key):
     """The number field beside a slider: its own key changes with every value from elsewhere."""
     label = next(field.label for field in FIELDS if field.key == key)
@@ -44,23 +41,6 @@ def typed(app, key):
 
 def spec(app, position):
     return json.loads(app.get("vega_lite_chart")[position].proto.spec)
-
-
-def show(page):
-    """A page alone, under the state that the sliders would give it."""
-
-    def script(name):
-        import importlib  # noqa: PLC0415
-
-        import streamlit as st  # noqa: PLC0415
-
-        module = importlib.import_module(f"app_pages.{name}")
-        if name == "read_a_log":
-            module.page(st.Page(lambda: None, title="Explore", url_path="x"))
-        else:
-            module.page()
-
-    return AppTest.from_function(script, args=(page,), default_timeout=60)
 
 
 def test_opens_on_the_article_s_example_and_says_that_it_pays():
@@ -325,66 +305,3 @@ def test_flags_and_config_file_say_the_same():
 
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     assert set(flat(config)) == set(STREAMLIT_FLAGS)
-
-
-def test_read_a_log_shows_p_beside_the_printed_rate():
-    app = show("read_a_log").run()
-    assert "Nothing to read yet" in app.info[0].value
-    next(item for item in app.button if item.label == "Show me an example").click().run()
-    assert not app.exception
-    assert metric(app, "p").value == "0.788 to 0.795"
-    assert metric(app, "accepted / drafted").value == "0.645"
-    assert metric(app, "Tokens per round").value == "2.92"
-    assert metric(app, "Speedup").value == "2.25×"
-    assert any("lowest p (0.788)" in item.label for item in app.button)
-
-
-@pytest.mark.parametrize(
-    "path", sorted((Path(__file__).parent / "logs").glob("*.log")), ids=lambda path: path.name
-)
-def test_every_sample_log_is_shown(path):
-    app = show("read_a_log").run()
-    app.text_area(key="log_text").set_value(path.read_text(encoding="utf-8")).run()
-    assert not app.exception
-    assert not app.error
-    assert metric(app, "p").value
-
-
-def test_a_line_without_counts_is_shown_as_printed():
-    app = show("read_a_log").run()
-    line = (
-        "SpecDecoding metrics: Mean acceptance length: 1.37, Per-position acceptance rate: 0.166, "
-        "0.093, 0.067, 0.045, Avg Draft acceptance rate: 9.3%"
-    )
-    app.text_area(key="log_text").set_value(line).run()
-    assert not app.exception
-    assert metric(app, "p").value == "0.279 to 0.281"
-    assert metric(app, "Tokens per round").value == "1.37"
-    assert metric(app, "Speedup").value == "0.98×"
-
-
-@pytest.mark.parametrize("text", ["hello", "![x](http://example.org/x.png) $x$", "{" * 100])
-def test_a_log_that_is_none_gets_a_sentence(text):
-    app = show("read_a_log").run()
-    app.text_area(key="log_text").set_value(text).run()
-    assert not app.exception
-    assert "the pasted lines" in app.error[0].value
-
-
-def test_a_configured_length_that_contradicts_the_log_gets_a_sentence():
-    app = show("read_a_log").run()
-    next(item for item in app.button if item.label == "Show me an example").click().run()
-    app.number_input(key="log_gamma").set_value(9).run()
-    assert not app.exception
-    assert "gamma must be the 3 positions" in app.error[0].value
-
-
-@pytest.mark.parametrize("length", [0.0, -2.0, 2.5, 1e9])
-def test_an_impossible_draft_length_gets_a_sentence_and_the_old_one_stays(length):
-    app = show("read_a_log").run()
-    next(item for item in app.button if item.label == "Show me an example").click().run()
-    app.number_input(key="log_gamma").set_value(3.0).run()
-    app.number_input(key="log_gamma").set_value(length).run()
-    assert not app.exception
-    assert f"got {length:.12g}. It stays at 3." in app.warning[0].value
-    assert app.number_input(key="log_gamma").value == 3

@@ -269,12 +269,12 @@ def test_a_bad_link_gets_a_sentence_and_the_app_stays_alive(visit):
     see(page, pays(p=0.71))
 
 
-@pytest.mark.parametrize("path", ["", "one_round?step=7", "read_a_log"])
+@pytest.mark.parametrize("path", ["", "one_round?step=7", "your_engine", "convert", "compare"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1200])
 def test_every_page_fits_in_both_schemes(visit, path, scheme, width):
     page = visit(path, viewport={"width": width, "height": 844}, color_scheme=scheme)
-    if path != "read_a_log":
+    if path in {"", "one_round?step=7"}:
         page.locator("canvas, svg.marks").first.wait_for()
     assert no_sideways_scroll(page)
     background = page.evaluate(
@@ -320,7 +320,7 @@ def test_the_pages_share_their_numbers(visit):
     see(page, "γ = 6")
     page.get_by_role("link", name="One round").first.click()
     see(page, "p = 0.9, γ = 6, c = 0.1, V = 1.5, overhead 0")
-    page.get_by_role("link", name="Read a log").first.click()
+    page.get_by_role("link", name="Your engine").first.click()
     page.get_by_role("button", name="Show me an example").click()
     see(page, "How the lines were read")
     page.get_by_role("button", name="Use the lowest p (0.788) in Explore").click()
@@ -336,18 +336,6 @@ def test_files_come_down(visit):
         with page.expect_download() as download:
             page.get_by_test_id("stDownloadButton").filter(has_text=name).first.click()
         assert Path(download.value.path()).read_bytes().startswith(start)
-
-
-def test_a_log_file_goes_up(visit, tmp_path):
-    log = tmp_path / "![x](y).log"
-    log.write_text(
-        "draft acceptance = 0.64479 (  167 accepted /   259 generated), mean acceptance length = "
-        " 2.92, acceptance rate per position = (0.805, 0.632, 0.483)\n",
-        encoding="utf-8",
-    )
-    page = visit("read_a_log")
-    page.locator("input[type=file]").set_input_files(log)
-    see(page, "0.788 to 0.795")
 
 
 def test_the_packaged_script_serves_the_same_app(chromium):

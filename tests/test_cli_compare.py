@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 
 import pytest
@@ -29,7 +27,6 @@ CODE = (
     b"Drafted: 1566 tokens, Per-position acceptance rate: 0.912, 0.782, 0.667, 0.556, 0.471, 0.379, "
     b"Avg Draft acceptance rate: 62.8%\n"
 )
-RATE = ["convert", "--quantity", "acceptance rate", "--engine", "vllm", "--engine-version", "0.9"]
 
 
 def document(*arguments):
@@ -52,69 +49,6 @@ def simulated(folder, name, p, rounds=20_000):
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return str(path)
-
-
-def test_convert_says_what_follows_and_what_does_not():
-    code, found = document(*RATE, "--gamma", "4", "0.645")
-
-    assert code == 0
-    rows = {row["quantity"]: row for row in found["quantities"]}
-    assert rows["tokens_per_round"]["value"] == pytest.approx(3.58)
-    assert rows["tokens_per_round"]["low"] == pytest.approx(3.578)
-    assert rows["tokens_per_round"]["assuming"] == "chain, full_drafts"
-    assert rows["survival"]["follows"] == "not"
-    assert any("not p" in note for note in found["notes"])
-    assert {row["engine"] for row in found["words"]} >= {"vllm", "sglang", "tensorrt-llm"}
-
-
-def test_convert_takes_lists_and_prints_tables_and_csv():
-    arguments = ["convert", "-q", "survival", "0.805,0.632,0.483", "--known", "full_drafts, chain"]
-
-    table = specdec(*arguments)
-    rows = list(csv.DictReader(io.StringIO(specdec(*arguments, "--format", "csv").stdout)))
-
-    assert table.returncode == 0
-    assert "2.9200" in table.stdout
-    assert "synthetic_acceptance_rates" in table.stdout
-    exact = [row["quantity"] for row in rows if row["follows"] == "exactly"]
-    assert exact.count("conditional_acceptance") == 3
-    assert "accepted_fraction" in exact
-
-
-def test_convert_to_one_engine_gives_all_of_its_words():
-    _, found = document(
-        "convert",
-        "-q",
-        "accept len",
-        "--engine",
-        "sglang",
-        "2.17",
-        "--window",
-        "4",
-        "--to",
-        "sglang",
-    )
-
-    words = {(row["word"], row["versions"]): row["value"] for row in found["words"]}
-    assert words["accept rate", "up to 0.5.10"] == "0.5425"
-    assert words["accept rate", "from 0.5.11"] == "0.39"
-
-
-def test_convert_exact_digits_have_no_range():
-    _, found = document("convert", "-q", "p", "0.8", "--gamma", "5", "--exact")
-    row = next(row for row in found["quantities"] if row["quantity"] == "tokens_per_round")
-
-    assert row["low"] == row["value"] == row["high"] == pytest.approx(3.68928)
-
-
-def test_convert_lists_its_names_with_their_sources():
-    _, everything = document("convert", "--list")
-    _, one = document("convert", "--list", "--engine", "sglang")
-
-    assert len(everything["names"]) > len(one["names"]) > 3
-    assert all(row["source"] for row in everything["names"])
-    assert {row["engine"] for row in one["names"]} == {"sglang"}
-    assert specdec("convert", "--list").returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -268,3 +202,29 @@ def test_files_without_metrics_exit_3(tmp_path, content):
     assert result.stderr.startswith("Error: ")
     assert result.stderr.count("\n") == 1
     assert not result.stdout
+
+
+def test_lengths_that_differ_are_given_for_each_side(tmp_path):
+    """The draft length of a table is known, so another one contradicts it."""
+    folder = str(write_run(tmp_path / "run", measured_run(gammas=(2, 3))))
+    table = simulated(tmp_path, "a.json", 0.7)
+
+    refused = specdec("compare", folder, table, "--gamma", "2")
+    assert refused.returncode == 2
+    assert refused.stderr == f"Error: {table}: gamma must be 4, as the source says; got 2.\n"
+    code, found = document("compare", folder, table, "--gamma", "2", "--gamma-after", "4")
+    assert code == 0
+    assert any(note.startswith("γ differs: 2 before, 4 after") for note in found["notes"])
+
+
+def test_people_see_no_line_for_what_is_unknown(tmp_path):
+    first, second = simulated(tmp_path, "a.json", 0.7), simulated(tmp_path, "b.json", 0.6)
+
+    shown = specdec("compare", first, second)
+    assert "verdict" not in shown.stdout
+    assert "more before" not in shown.stdout
+    assert "before and after say nothing of time" in shown.stderr
+    decision = {
+        row["what"]: row["value"] for row in document("compare", first, second)[1]["decision"]
+    }
+    assert decision["verdict"] is None

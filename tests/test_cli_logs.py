@@ -231,6 +231,8 @@ def test_fit_refuses_in_one_sentence(tmp_path, arguments, sentence):
         (["--method", "magic"], "method must be one of draft_model, eagle,"),
         (["--plain-tps", "0"], "plain_tokens_per_s must be a number above 0; got 0.0."),
         (["--running", "nan"], "running must be a number above 0; got nan."),
+        (["--tps", "1e13"], "tokens_per_s must be a number below 1e12; got 10000000000000.0."),
+        (["--by", "time:3"], "--by time takes no limits"),
         (["--engine", "magic"], "engine must be one of "),
         (["--by", "x:1,a"], "--by LABEL:... must be numbers"),
     ],

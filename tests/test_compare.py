@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from measured_runs import measured_run
 
+import simulator as sim
 from analysis import equivalent_p, tokens_variance
 from analysis.compare import compare_runs
-from analysis.comparison.inputs import observation_of_requests, observation_of_table
+from analysis.comparison.inputs import observation_of_table
 from analysis.comparison.resampling import Fixed, estimate, intervals
 from simulator import (
     AcceptanceTable,
@@ -152,8 +153,8 @@ def test_the_logs_of_the_parts_add_up(before, after):
 
 
 def test_swapping_the_sides_turns_the_factors_over():
-    before = observation_of_requests(measured_run(gammas=(4,), spread=0.1, rng=1))
-    after = observation_of_requests(measured_run(gammas=(4,), spread=0.1, slow=0.2, rng=2))
+    before = sim.observation_of_requests(measured_run(gammas=(4,), spread=0.1, rng=1))
+    after = sim.observation_of_requests(measured_run(gammas=(4,), spread=0.1, slow=0.2, rng=2))
 
     there, back = compare_runs(before, after, rng=3), compare_runs(after, before, rng=3)
 
@@ -164,7 +165,7 @@ def test_swapping_the_sides_turns_the_factors_over():
 
 
 def test_a_run_compared_with_itself_is_the_same():
-    run = observation_of_requests(measured_run(gammas=(2, 4)))
+    run = sim.observation_of_requests(measured_run(gammas=(2, 4)))
 
     result = compare_runs(run, run, regression=0.01)
 
@@ -178,7 +179,7 @@ def test_a_run_compared_with_itself_is_the_same():
 def test_units_of_a_measured_run_are_prompts_with_their_repeats():
     requests = measured_run(gammas=(2, 4), prompts=5, repeats=3)
 
-    observation = observation_of_requests(requests)
+    observation = sim.observation_of_requests(requests)
 
     assert observation.gamma == 4
     assert [unit.name for unit in observation.units] == [f"prompt {i}" for i in range(5)]
@@ -186,14 +187,14 @@ def test_units_of_a_measured_run_are_prompts_with_their_repeats():
     assert observation.emitted == sum(r.emitted for r in ours)
     assert observation.clock.decode_s == pytest.approx(sum(r.decode_s for r in ours), rel=1e-12)
     assert observation.clock.plain_s_per_token == pytest.approx(0.01, rel=1e-12)
-    assert observation_of_requests(requests, gamma=2).gamma == 2
+    assert sim.observation_of_requests(requests, gamma=2).gamma == 2
     with pytest.raises(ValueError, match=r"gamma must be one that was measured \(2, 4\); got 3"):
-        observation_of_requests(requests, gamma=3)
+        sim.observation_of_requests(requests, gamma=3)
 
 
 def test_pass_time_is_split_by_the_plain_step_where_both_sides_know_it():
-    before = observation_of_requests(measured_run(gammas=(4,)))
-    after = observation_of_requests(
+    before = sim.observation_of_requests(measured_run(gammas=(4,)))
+    after = sim.observation_of_requests(
         measured_run(gammas=(4,), verify_cost=lambda width: 1.0 + width / 8)
     )
 
@@ -296,8 +297,8 @@ def test_what_cannot_be_compared_is_refused():
 
 
 def test_the_result_is_the_same_for_the_same_seed():
-    before = observation_of_requests(measured_run(gammas=(4,), spread=0.1, rng=1))
-    after = observation_of_requests(measured_run(gammas=(4,), spread=0.1, rng=2))
+    before = sim.observation_of_requests(measured_run(gammas=(4,), spread=0.1, rng=1))
+    after = sim.observation_of_requests(measured_run(gammas=(4,), spread=0.1, rng=2))
 
     assert dataclasses.asdict(compare_runs(before, after, rng=7)) == dataclasses.asdict(
         compare_runs(before, after, rng=7)

@@ -27,7 +27,7 @@ def test_each_draft_length_is_a_reading():
         (1, 1.9),
         (3, 2.8),
     ]
-    assert readings[0].title == "inferencex, org/model-a, thinking on, 1 drafted token"
+    assert readings[0].title == "InferenceX, org/model-a, thinking on, 1 drafted token"
     assert all(each.printed[0].quantity == "tokens_per_round" for each in readings)
     assert readings[2].printed[0].half_width == 0.005
     assert {each.counts for each in readings} == {None}

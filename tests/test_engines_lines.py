@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from real_runs.engines import MetricsFormatError, read_log, read_text
-from real_runs.engines.formats import FORMATS
+from real_runs.engines.registry import FORMATS
 from real_runs.engines.routing import Found
 from real_runs.engines.text.lines import BLOCK, LONGEST_LINE, MarkedLines
 from real_runs.engines.text.markers import Markers

@@ -272,7 +272,10 @@ def test_script_lines_that_cannot_be_are_told(line, reason):
 def test_adaptive_lines_give_counters_and_a_sample_of_rounds():
     counters, sample = read_text(ADAPTIVE)  # llama.cpp pull request 27210
 
-    assert counters.counts == AcceptanceTotals(drafted=11488, accepted=8381)
+    assert counters.counts == AcceptanceTotals(
+        drafted=11488, accepted=8381, length_rule="scheduled"
+    )
+    assert any("the depth looks back at what was kept" in note for note in counters.notes)
     assert counters.counts.accepted_fraction == pytest.approx(0.7295, abs=5e-5)
     assert counters.gamma is None
     assert sample.counts == AcceptanceTable(
@@ -284,6 +287,18 @@ def test_adaptive_lines_give_counters_and_a_sample_of_rounds():
     )
     assert sample.units[0].steps == ((7, 4), (6, 6), (5, 5))
     assert any("no fair sample" in note for note in sample.notes)
+
+
+def test_adaptive_counters_with_a_draft_that_was_cut_have_no_known_length_rule():
+    first, second, _ = ADAPTIVE.splitlines()
+    counters, _ = read_text(
+        f"{first}\n{second.replace('n_draft=6', 'n_draft=5').replace('n_accepted=6', 'n_accepted=5')}"
+    )
+    assert counters.counts.length_rule == "unknown"
+    assert any(note.startswith("1 draft told is shorter than") for note in counters.notes)
+
+    counters, _ = read_text(first.replace("7 -> 6 ", ""))
+    assert counters.counts.length_rule == "unknown"
 
 
 def test_counters_of_several_sequences_are_summed():

@@ -195,7 +195,7 @@ def test_one_long_request_is_cut_into_stretches():
     steps = ((2, 2), (2, 0), (2, 1), (2, 2)) * 100
     counts = AcceptanceTable(rounds=0, drafted=0, tested=(), accepted=())
     found = an.fit([CountedUnit(counts=counts, steps=steps)])
-    assert found.unit == "intervals"
+    assert found.unit == "stretches"
     assert any("one request" in note for note in found.notes)
 
 
@@ -218,7 +218,8 @@ def test_more_units_follow_the_normal_formula():
     price = np.asarray([1.0 / COSTS.cost(best.gamma), -1.0 / COSTS.cost(other)])
     gap = float(price @ spread.values)
     se = math.sqrt(float(price @ spread.covariance @ price))
-    needed = 40 * ((norm.ppf(0.975) + norm.ppf(0.9)) * se / gap) ** 2
+    z = norm.ppf(0.975)  # and z² / 2 more, for the t law is wider than the normal one
+    needed = 40 * ((z + norm.ppf(0.9)) * se / gap) ** 2 + z**2 / 2
     assert best.more_units == max(math.ceil(needed) - 40, 0)
 
 

@@ -180,3 +180,44 @@ def test_families_differ_in_direction():
 def test_one_mean_is_checked(arguments, message):
     with pytest.raises(ValueError, match=message):
         an.fit_mean(**arguments)
+
+
+def test_reasons_say_what_was_compared():
+    curve = {1: 1.78, 2: 2.38, 3: 2.83, 4: 3.11}
+    for choice in ("loo", "aicc"):
+        found = an.fit_curve(curve, choice=choice)
+        scored = [c for c in found.candidates if not np.isnan(c.criterion)]
+        (chosen,) = [c for c in scored if c.chosen]
+        least = min(c.criterion for c in scored)
+        assert chosen.reason.startswith("smallest") == (chosen.criterion <= least)
+        for other in scored:
+            if other is not chosen:
+                larger = other.criterion > chosen.criterion
+                assert other.reason.startswith("larger") == larger
+
+
+def test_the_simpler_of_two_near_ones_is_not_called_the_smallest():
+    """With 2 % between them the fewer parameters decide, and the reasons say so."""
+    generator = np.random.default_rng(0)
+    seen = set()
+    for _ in range(60):
+        curve = {
+            g: float(np.clip(an.expected_tokens(0.75, g) + generator.normal(0, 0.02), 1, g + 1))
+            for g in (1, 2, 3, 5)
+        }
+        found = an.fit_curve(curve)
+        scored = [c for c in found.candidates if not np.isnan(c.criterion)]
+        (chosen,) = [c for c in scored if c.chosen]
+        if chosen.criterion > min(c.criterion for c in scored):
+            seen.add(chosen.reason.split(":")[0])
+            assert any(c.reason.startswith("no smaller by more than chance") for c in scored)
+    assert seen == {"fewest parameters of those near the smallest"}
+
+
+def test_an_end_of_the_range_has_no_interval_and_falling_means_are_said():
+    kept = an.fit_curve({1: 2.0, 2: 3.0})
+    assert kept.parameters["p"].interval is None
+    assert kept.tokens_per_round(2).interval is not None
+    assert not any("fall from" in note for note in kept.notes)
+    falling = an.fit_curve({1: 1.8, 2: 1.9, 4: 1.6})
+    assert any("fall from γ = 2 to γ = 4" in note for note in falling.notes)

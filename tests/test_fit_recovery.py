@@ -76,9 +76,7 @@ def coverage(name, fit_one, replications):
 
 @pytest.mark.parametrize(
     ("name", "intervals"),
-    [(name, "sandwich") for name in PROCESSES]
-    # Resampling the chain takes long; it is compared with its sandwich below.
-    + [(name, "resampling") for name in PROCESSES if name != "easy/hard chain"],
+    [(name, intervals) for name in PROCESSES for intervals in ("sandwich", "resampling")],
 )
 def test_intervals_cover_as_often_as_they_say(name, intervals):
     replications = REPLICATIONS.get(name, 120)

@@ -152,3 +152,20 @@ def test_the_clock_is_told_in_words(clock, words):
 )
 def test_where_nothing_follows_nothing_is_said(seen):
     assert pass_time(seen) is None
+
+
+@pytest.mark.parametrize(
+    ("running", "batch", "said"),
+    [(None, None, True), (1.0, None, False), (None, 1.0, False)],
+    ids=["nobody says", "the log says", "the settings say"],
+)
+def test_one_request_at_a_time_is_an_assumption_only_where_nobody_says(running, batch, said):
+    seen = Observation(
+        counts=AcceptanceTotals(rounds=100, drafted=300, accepted=190),
+        clock=Clock(tokens_per_s=58.0, running=running),
+        batch=batch,
+    )
+
+    seconds = pass_time(seen).seconds_per_round
+    assert seconds.number == pytest.approx(2.9 / 58.0)
+    assert ("if one request ran at a time" in seconds.how) is said

@@ -39,6 +39,11 @@ def test_records_that_make_no_trace_are_refused():
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
+        ({"texts": 5}, "texts must be a sequence of texts; got 5"),
+        ({"texts": (5,)}, r"texts\[0\] must be a sequence of steps; got 5"),
+        ({"texts": (((10**9, 1),),)}, r"drafted of texts\[0\]\[0\] must be .* in \[0, 10000\]; got 1000000000"),
+        ({"texts": (((10**30, 1),),)}, r"drafted of texts\[0\]\[0\] must be a whole number in \[0, 10000\]"),
+        ({"texts": (((10_000, 10_000),) * 10_000,)}, r"texts must hold at most 1e\+08 tokens; got 100010000"),
         ({"texts": ((),)}, r"texts\[0\] must hold one step at least; got none"),
         ({"texts": (((2, 1), (2,)),)}, r"texts\[0\]\[1\] must be \(drafted, accepted\); got \(2,\)"),
         ({"texts": (((2, 3),),)}, r"accepted of texts\[0\]\[0\] must be a whole number in \[0, 2\]"),

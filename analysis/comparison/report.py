@@ -18,7 +18,7 @@ def comparison_report(result: RunComparison, parameters: tuple[tuple[str, Cell],
     parts = tuple(_row(part) for part in (result.whole, *result.parts, *result.rest))
     depths = tuple(
         (
-            change.depth,
+            change.depth + 1,  # people count the first drafted token as one
             change.quantity,
             change.before,
             change.after,

@@ -21,6 +21,8 @@ def check_possible(quantity: str, known: Known, beside: Mapping[str, Known]) -> 
     word = QUANTITIES[quantity]
     if not word.by_depth and len(known.values) != 1:
         raise ValueError(f"{quantity} must be one number; got {len(known.values)}.")
+    if quantity == "histogram" and len(known.values) == 1:
+        raise ValueError("histogram must have two numbers at least, for 0 and 1 accepted; got 1.")
     least, most = word.least, _most(word, beside)
     where = f"lie in [{least:g}, {most:g}]" if most is not None else f"be at least {least:g}"
     lows, highs, values = [], [], []

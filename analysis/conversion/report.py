@@ -113,7 +113,7 @@ def _rows(follows: str, derived: Derived) -> list[Row]:
     rows: list[Row] = []
     for depth, (value, (low, high)) in enumerate(zip(values, derived.ranges, strict=True)):
         numbers = tuple(int(number) if whole else number for number in (value, low, high))
-        place = depth if isinstance(derived.value, tuple) else None
+        place = depth + 1 if isinstance(derived.value, tuple) else None
         rows.append(
             (
                 follows,

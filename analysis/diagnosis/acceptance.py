@@ -15,6 +15,7 @@ CHANCE = 0.10
 """Below this the first drafted token is not a guess about the target's text but chance."""
 _TREND = 3.3  # standard errors: a chance of 1e-3 if one p ruled all depths
 _VISIBLE = 0.05  # a change with depth that no rounding and no single run makes
+_NOTICED = 0.02  # millions of rounds show less, which changes no prediction that anybody uses
 _WIDE = 0.10
 _NEARLY_ALL = 0.95
 _PINNED_ROUNDS = 50
@@ -153,10 +154,9 @@ def _armitage(depths: list[tuple[int, int]]) -> float:
 def _by_depth(known: Known) -> Iterator[Finding]:
     if len(known.depth_tests) >= 2:
         z = trend(known.depth_tests)
-        if abs(z) >= _TREND:
-            shares = ", ".join(
-                f"{low / most:.2f}" for _, most, low, _ in known.depth_tests[:8] if most
-            )
+        p = [low / most for _, most, low, _ in known.depth_tests if most]
+        if abs(z) >= _TREND and max(p) - min(p) >= _NOTICED:
+            shares = ", ".join(f"{each:.2f}" for each in p[:8])
             came = f"p by depth is {shares} ({abs(z):.1f} standard errors from one p, rounds taken "
             yield _depth_finding(known, f"{came}as independent).", rises=z > 0)
         return
@@ -204,7 +204,9 @@ def _small(known: Known) -> Iterator[Finding]:
     spread = 1.96 * se / tokens.number
     if not wide_p and spread <= _WIDE:
         return
-    rough = f", known to about ± {spread:.0%}" if spread else ""
+    bound = tokens.value.se is None and tokens.se_most is not None  # the most that it can be
+    about = f"± {spread:.0%} at worst" if bound else f"about ± {spread:.0%}"
+    rough = f", known to {about}" if spread else ""
     rate = (
         ""
         if known.p_sure is None

@@ -85,7 +85,10 @@ def _dear(known: Known) -> Iterator[Finding]:
         "compute-bound (CPU, small GPU, large batch), or a kernel that is slow for few rows."
         if each >= DEAR
         else "Each token is cheap, but acceptance gives less than even that.",
-        advice="Draft fewer tokens per round; look for a back end that verifies a few tokens fast.",
+        advice="Draft fewer tokens per round; look for a back end that verifies a few tokens fast."
+        if (known.draft_length or 0.0) > 1.0
+        else "Measure a longer draft too: what a round costs besides its tokens, one token alone has to "
+        "pay.",
         where=known.where,
     )
     if each >= DEAR and is_mixture_of_experts(known.observation):
@@ -118,7 +121,7 @@ def other_gamma(known: Known) -> Iterator[Finding]:
         return
     gain, paid = last / tokens.number, each / took
     came = f"{each:.2f} plain steps per drafted token on average{how}"
-    if gamma > 1 and gain * _MARGIN < paid and took > 1.0:
+    if gamma > 1 and gain * _MARGIN < paid:
         yield Finding(
             code="gamma_too_long",
             evidence=f"{known.prefix}token {gamma} of a draft adds {gain:.1%} to the tokens of a round "

@@ -68,13 +68,13 @@ class Known:
 
     @property
     def cut_short(self) -> bool:
-        """True if drafts ended by a rule, or were shorter than the longest without a known one.
+        """True if confidence ended drafts, or something unknown that may have been confidence.
 
-        A mean of 3.07 tokens needs a draft of 4 at least. What ended the others may have been the
-        draft's own confidence: then acceptance is that of the tokens offered, and of no others.
+        A mean of 3.07 tokens needs a draft of 4 at least, so others were cut. Acceptance is then that
+        of the tokens offered, and of no others; a schedule chooses none of them by their chances.
         """
         if self.observation.length_rule != "unknown":
-            return self.observation.length_rule != "fixed"
+            return self.observation.length_rule == "confidence"
         length = self.draft_length
         if length is None or length <= 0.0:
             return False

@@ -184,14 +184,20 @@ def _short(known: Known) -> Iterator[Finding]:
         return
     reason = {
         "confidence": "A confidence gate ends drafts: it raises acceptance and shortens drafts.",
-        "scheduled": "The draft length moves with what was accepted before.",
+        "scheduled": "A lookup proposes no more than the passage that it found."
+        if seen.method in MISSING_DRAFTS
+        else "A schedule, a limit or a stop token ends drafts.",
     }.get(seen.length_rule, "A gate, a moving length, a grammar or stop tokens end drafts early.")
     yield Finding(
         code="short_drafts",
         evidence=f"{known.prefix}{came}",
         reason=reason,
-        advice="Use drafted / rounds as the length, judge by tokens per second, and predict no other "
-        "γ from these counts.",
+        advice="Use drafted / rounds as the length, judge by tokens per second, and predict "
+        + (
+            "other γ by depth only, as far as positions were tested."
+            if seen.length_rule == "scheduled"
+            else "no other γ from these counts."
+        ),
         where=known.where,
     )
 

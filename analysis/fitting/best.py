@@ -22,9 +22,10 @@ class BestFit:
     `flat` holds every gamma within 1 % of the best. `ties` are those whose speedup cannot be told
     from the best one's: the interval of the difference holds 0. `runner_up` is the best gamma
     outside the flat region; `more_units` is how many more requests (or what `unit` names) would tell
-    it from the best with the given power: 0 if it is told already, None if nothing is known of the
-    error. `at_limit`: the longest gamma tried is the best. `extrapolated`: the best is longer than
-    any measured draft. `left_out` are lengths for which the process or the costs say nothing.
+    it from the best with the given power, if the difference is as large as it looks: 0 if there are
+    enough already, None if nothing is known of the error. `at_limit`: the longest gamma tried is the best.
+    `extrapolated`: the best is longer than any measured draft. `left_out` are lengths for which the process
+    or the costs say nothing.
     """
 
     gamma: int
@@ -77,8 +78,6 @@ def best_of(
     unit: str,
 ) -> BestFit:
     """The best of `gammas`, for which `spread` has tokens per round."""
-    from scipy.special import ndtri  # noqa: PLC0415 — `import analysis` loads numpy only
-
     price = np.asarray([1.0 / costs.cost(gamma) for gamma in gammas])
     speedups = spread.values * price
     at = int(np.argmax(speedups))  # of equal ones the shortest
@@ -91,8 +90,7 @@ def best_of(
     if second is not None:
         se, gap = differences[second].se, differences[second].value
         if se is not None and gap > 0.0 and units:
-            needed = float(ndtri((1.0 + spread.level) / 2.0)) + float(ndtri(power))
-            more = max(math.ceil(units * (needed * se / gap) ** 2) - units, 0)
+            more = max(_needed(units, se / gap, spread.level, power) - units, 0)
     contrast = np.zeros(len(gammas))
     contrast[at] = price[at]
     return BestFit(
@@ -107,6 +105,17 @@ def best_of(
         extrapolated=gammas[at] > measured,
         left_out=left_out,
     )
+
+
+def _needed(units: int, error: float, level: float, power: float) -> int:
+    """Units that tell a difference with this chance, if `units` of them have this relative error.
+
+    units · (error · (z + z_power))² by the normal law, and z² / 2 more for Student's t (Guenther 1981).
+    """
+    from scipy.special import ndtri  # noqa: PLC0415 — `import analysis` loads numpy only
+
+    z = float(ndtri((1.0 + level) / 2.0))
+    return math.ceil(units * (error * (z + float(ndtri(power)))) ** 2 + z * z / 2.0)
 
 
 def _difference(spread: Spread, price: np.ndarray, best: int, other: int) -> Estimate:

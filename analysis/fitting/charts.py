@@ -121,9 +121,7 @@ def _words(what: str, frame: pd.DataFrame, fitted: Fit, best: BestFit | None) ->
         f"{', extrapolated' if row.basis == _BEYOND else ''})"
         for row in frame.itertuples()
     )
-    said = (
-        f"{what} over draft length with {fitted.level:.0%} intervals, by {fitted.name}. {points}."
-    )
+    said = f"{what} over draft length with {fitted.intervals}, by {fitted.name}. {points}."
     if best is None:
         return said
     return f"{said} {best.sentence} A dashed line marks plain decoding at 1."

@@ -20,6 +20,7 @@ Criterion = Literal["bic", "aic", "held-out"]
 LAWS: tuple[Law, ...] = (Constant(), Decay(), ByDepth(), Mixture(), HitOrMiss(), EasyHard())
 PROCESSES: tuple[str, ...] = tuple(law.name for law in LAWS)
 _FOLDS = 5
+_ROUNDS_EACH = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +60,10 @@ def choose(
         if obstacle is not None:
             candidates.append(Candidate(name=law.name, reason=f"cannot be told: {obstacle}"))
             continue
+        few = _too_few(law, rows)
+        if few is not None:
+            candidates.append(Candidate(name=law.name, reason=f"cannot be told: {few}"))
+            continue
         peak = maximise(law, rows)
         found = Candidate(name=law.name, parameters=len(peak.theta), log_likelihood=peak.value)
         if peak.edge is not None:
@@ -72,6 +77,15 @@ def choose(
     if not ordered:
         return (), tuple(candidates)
     return ordered, tuple(_reasoned(c, candidates, ordered[0], by) for c in candidates)
+
+
+def _too_few(law: Law, rows: Rows) -> str | None:
+    """One p can always be told; another process needs some rounds for each of its parameters."""
+    parameters, rounds = len(law.names(rows)), rows.drafted_rounds()
+    needed = _ROUNDS_EACH * parameters
+    if parameters == 1 or rounds >= needed:
+        return None
+    return f"needs {needed} rounds with a draft; there are {rounds:.0f}"
 
 
 def penalty(parameters: int, rows: Rows, by: Criterion) -> float:

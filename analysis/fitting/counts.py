@@ -10,22 +10,15 @@ import numpy as np
 from analysis.fitting.choice import Candidate, Criterion, choose, laws_named
 from analysis.fitting.goodness import goodness
 from analysis.fitting.intake import Data, Intake, take_in
-from analysis.fitting.laws import odds
 from analysis.fitting.maximise import Peak
+from analysis.fitting.parameters import around, parameter
+from analysis.fitting.prediction import curve_of
 from analysis.fitting.ranged import fit_range
-from analysis.fitting.result import Curve, Fit
+from analysis.fitting.result import Fit
 from analysis.fitting.rows import Rows
-from analysis.fitting.spread import (
-    Resampled,
-    Spread,
-    percentiles,
-    resample,
-    sandwich,
-    t_quantile,
-    token_gradient,
-)
+from analysis.fitting.spread import Resampled, deletions, resample, sandwich
 from simulator import Estimate
-from simulator._checks import FloatArray, Rng, as_count, as_generator
+from simulator._checks import Rng, as_count, as_generator
 
 Intervals = Literal["auto", "resampling", "sandwich"]
 _ROWS = 5_000  # draws × rows are held in memory
@@ -105,16 +98,23 @@ def _result(
     best = peaks[0]
     total = float(rows.weights @ rows.rounds)
     coverage = rows.drafted_rounds() / total
-    covariance = sandwich(best, rows)
+    covariance = sandwich(deletions(best, rows), rows)
     names = best.law.names(rows)
     natural = best.law.natural(best.theta[np.newaxis])[0]
     parameters = {
-        name: _parameter(i, natural, best, rows, drawn, covariance, level)
+        name: parameter(i, natural, best, rows, drawn, covariance, level)
         for i, name in enumerate(names)
     }
     notes = list(taken.notes)
-    if 1 < rows.units < 20 and rows.unit != "rounds":
-        notes.append(f"There are {int(rows.units)} {rows.unit} only: intervals may be too narrow.")
+    if rows.units < 2.0:
+        notes.append("There is one round only: nothing is known of the uncertainty.")
+    elif rows.units < 20.0:
+        notes.append(f"There are {rows.units:.0f} {rows.unit} only: intervals may be too narrow.")
+    if rows.units > 1.0 and rows.all_alike:
+        notes.append(
+            f"All {rows.units:.0f} {rows.unit} have the same counts, as copies of one have: their "
+            "differences, which intervals are made of, are 0."
+        )
     if drawn is None:
         notes.append("The intervals take the chosen process as right: the choice is not repeated.")
     if coverage < 1.0:
@@ -130,7 +130,7 @@ def _result(
     covered = Estimate(
         value=coverage,
         se=float(np.sqrt(covariance[-1, -1])),
-        interval=_around(coverage, float(np.sqrt(covariance[-1, -1])), rows.units, level),
+        interval=around(coverage, float(np.sqrt(covariance[-1, -1])), rows.units, level),
         level=level,
     )
     return Fit(
@@ -148,101 +148,6 @@ def _result(
         measured=rows.depths,
         longest=None if best.law.extrapolates else rows.depths,
         level=level,
-        curve=_curve(peaks, rows, drawn, covariance, coverage, level),
+        replayed=0 if taken.replay is None else taken.replay.gamma,
+        curve=curve_of(peaks, rows, drawn, replay=taken.replay, coverage=coverage, level=level),
     )
-
-
-def _curve(
-    peaks: tuple[Peak, ...],
-    rows: Rows,
-    drawn: Resampled | None,
-    covariance: FloatArray,
-    coverage: float,
-    level: float,
-) -> Curve:
-    best = peaks[0]
-    if best.pinned and best.law.name == "constant p":
-        return _all_or_none_curve(best, rows, coverage, level)
-
-    def curve(gammas: Sequence[int]) -> Spread:
-        values, gradient = token_gradient(best, gammas, coverage)
-        if drawn is None:
-            spread = gradient @ covariance @ gradient.T
-            return Spread(values=values, covariance=spread, units=rows.units, level=level)
-        inside = [gamma for gamma in gammas if gamma <= rows.depths]
-        outside = [gamma for gamma in gammas if gamma > rows.depths]
-        draws = np.empty((len(drawn.coverage), len(gammas)))
-        for group, beyond in ((inside, False), (outside, True)):
-            if group:
-                at = [i for i, gamma in enumerate(gammas) if (gamma > rows.depths) == beyond]
-                draws[:, at] = drawn.tokens(peaks, group, beyond=beyond)
-        return Spread(values=values, draws=draws, units=rows.units, level=level)
-
-    return curve
-
-
-def _parameter(
-    i: int,
-    natural: FloatArray,
-    best: Peak,
-    rows: Rows,
-    drawn: Resampled | None,
-    covariance: FloatArray,
-    level: float,
-) -> Estimate:
-    """A parameter with its interval, which is made on the unbounded scale."""
-    value = float(natural[i])
-    if i in best.pinned:
-        if best.law.name in {"constant p", "by depth"}:
-            return _all_or_none(i, best, rows, level)
-        return Estimate(value=value, level=level)
-    if rows.units < 2.0:
-        return Estimate(value=value, level=level)
-    if drawn is not None:
-        column = best.law.natural(drawn.thetas[0])
-        moved = odds(column) if best.law.odds_only else drawn.thetas[0]
-        tails = percentiles(rows.units, level)
-        low, high = np.quantile(moved[:, i], tails, method="weibull")
-        # Around the best point: the draws repeat the bias of a maximum, which would count twice.
-        half, spread = float(high - low) / 2.0, float(moved[:, i].std(ddof=1))
-    else:
-        spread = float(np.sqrt(covariance[i, i]))
-        half = t_quantile(rows.units, level) * spread
-    ends = []
-    for by in (-half, half, -1e-4, 1e-4):
-        theta = best.theta.copy()
-        theta[i] += by
-        ends.append(float(best.law.natural(theta[np.newaxis])[0, i]))
-    se = spread * abs(ends[3] - ends[2]) / 2e-4
-    return Estimate(value=value, se=se, interval=(min(ends[:2]), max(ends[:2])), level=level)
-
-
-def _all_or_none(i: int, best: Peak, rows: Rows, level: float) -> Estimate:
-    """Every tested token was kept, or none: Wilson's interval of independent tokens."""
-    tested, accepted = rows.weights @ rows.tested, rows.weights @ rows.accepted
-    if best.law.name == "constant p":
-        tested, accepted = tested.sum(keepdims=True), accepted.sum(keepdims=True)
-    z2 = t_quantile(np.inf, level) ** 2
-    far = z2 / (float(tested[i]) + z2)
-    kept = bool(accepted[i] > 0)
-    return Estimate(
-        value=1.0 if kept else 0.0, interval=(1.0 - far, 1.0) if kept else (0.0, far), level=level
-    )
-
-
-def _all_or_none_curve(best: Peak, rows: Rows, coverage: float, level: float) -> Curve:
-    """Predictions over Wilson's interval, for resampling shows nothing where all were kept, or none."""
-    ends = _all_or_none(0, best, rows, level).interval
-    assert ends is not None  # noqa: S101 — it has just been made
-    thetas = odds(np.linspace(*ends, 33))[:, np.newaxis]
-
-    def curve(gammas: Sequence[int]) -> Spread:
-        tokens = 1.0 + coverage * (best.law.tokens(np.vstack([best.theta, thetas]), gammas) - 1.0)
-        return Spread(values=tokens[0], draws=tokens, level=level, range_only=True)
-
-    return curve
-
-
-def _around(value: float, se: float, units: float, level: float) -> tuple[float, float]:
-    half = t_quantile(units, level) * se
-    return max(value - half, 0.0), min(value + half, 1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -95,7 +96,11 @@ def fit_curve(
         what = f"{label} {score:.3g}, residuals {rmse:.3g}" + (
             "" if choice == "aicc" else " (half-widths of the rounding)"
         )
-        reason = ("smallest: " if chosen else "larger: ") + what
+        if chosen:
+            word = "smallest" if score <= least else "fewest parameters of those near the smallest"
+        else:
+            word = "larger" if score > scores[best.shape.name] else "no smaller by more than chance"
+        reason = f"{word}: {what}"
         candidates.append(
             Candidate(
                 name=f.shape.name,
@@ -105,11 +110,12 @@ def fit_curve(
                 reason=reason,
             )
         )
-    return _result(best, gammas, widths, tuple(candidates), method, level)
+    return _result(best, curve, gammas, widths, tuple(candidates), method, level)
 
 
 def _result(
     best: _Found,
+    means: Mapping[int, float],
     gammas: list[int],
     widths: FloatArray,
     candidates: tuple[Candidate, ...],
@@ -133,6 +139,12 @@ def _result(
         f"{len(gammas)} means; which requests were run is not in them."
     )
     notes = [held]
+    falls = [(a, b) for a, b in pairwise(gammas) if means[b] < means[a]]
+    if falls:
+        notes.append(
+            f"The means fall from γ = {falls[0][0]} to γ = {falls[0][1]}: longer drafts alone hardly do "
+            "that, so the runs may differ in more than the draft length."
+        )
     if method is not None and extrapolation_errors(method):
         errors = [e.error for e in extrapolation_errors(method) if e.asked > e.known]
         notes.append(
@@ -145,7 +157,8 @@ def _result(
         process=shape.process(theta, max(gammas)),
         candidates=candidates,
         parameters={
-            name: _parameter(theta[i], half[i], level) for i, name in enumerate(shape.names)
+            name: _parameter(float(theta[i]), float(half[i]), level)
+            for i, name in enumerate(shape.names)
         },
         notes=tuple(notes),
         how="residuals",
@@ -158,6 +171,8 @@ def _result(
 
 
 def _parameter(theta: float, half: float, level: float) -> Estimate:
+    if abs(theta) > _PINNED:  # at the end of its range: the slope there says nothing of an interval
+        return Estimate(value=float(chance(np.asarray([theta]))[0]), level=level)
     low, value, high = chance(np.asarray([theta - half, theta, theta + half]))
     return Estimate(value=float(value), interval=(float(low), float(high)), level=level)
 

@@ -68,7 +68,7 @@ def _draw(axes: Axes, fitted: Fit, gammas: Sequence[int], values: Sequence[Estim
         color=EXACT,
         alpha=0.2,
         linewidth=0,
-        label=f"{fitted.level:.0%} interval",
+        label=fitted.intervals,
     )
     axes.plot(gammas, [value.value for value in values], color=EXACT, linewidth=1.5)
     for within, face, label in ((True, EXACT, "measured depth"), (False, "white", "extrapolated")):

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.fitting.laws import DepthLaw
 from analysis.fitting.maximise import Peak
 from analysis.fitting.rows import Rows
 from analysis.fitting.spread import influence
 from simulator._checks import FloatArray
 
 _STEP = 1e-3
+_VARIES = 4.0  # accepted tokens², the least for which the normal law will do
 _FLAT = 1e-5  # of a cell's own variance: what a parameter of the law fits by construction
 
 
@@ -19,11 +21,11 @@ _FLAT = 1e-5  # of a cell's own variance: what a parameter of the law fits by co
 class Goodness:
     """Accepted tokens by depth, and pairs of consecutive rounds, against the fitted law.
 
-    `statistic` is Hotelling's over whole requests (with few of them it is compared with F), for
-    `degrees` independent cells; `p_value` NaN where nothing is left to compare. `misfit` is accepted
-    tokens per round, seen less expected, where it is largest by depth: with many rounds a small
-    p-value may go with a misfit that matters to nobody. `pair_correlation` is what consecutive
-    rounds have in common that the law does not explain; None without rounds in order.
+    `statistic` is Hotelling's over whole requests (with few of them it is compared with F), of pooled
+    rounds Pearson's, for `degrees` independent cells; `p_value` NaN where nothing is left to compare.
+    `misfit` is accepted tokens per round, seen less expected, where it is largest by depth: with many
+    rounds a small p-value may go with a misfit that matters to nobody. `pair_correlation` is what
+    consecutive rounds have in common that the law does not explain; None without rounds in order.
     """
 
     statistic: float
@@ -37,7 +39,7 @@ class Goodness:
     def sentence(self) -> str:
         """What to think of it."""
         if self.degrees == 0:
-            return "The process has a parameter for everything that can be compared."
+            return "Nothing is left to compare: the process has a parameter for all that these rounds show."
         size = f"the largest misfit is {self.misfit:+.3f} accepted tokens per round, at depth {self.depth}"
         if self.p_value >= 0.01:
             return f"No misfit beyond chance (p {self.p_value:.2f}); {size}."
@@ -52,10 +54,12 @@ class Goodness:
 def goodness(peak: Peak, rows: Rows) -> Goodness:
     """Test that the mean residuals are 0, with the error of the parameters taken out.
 
+    Of pooled rounds the law itself says how much they vary: `_pearson`.
+
     With residuals m_r(θ) of row r, m_r + G H⁻¹ s_r has the variance of their sum at the best point
     (Newey 1985); G is the gradient of the sum. What the parameters fit by construction drops out.
     """
-    from scipy.special import fdtrc  # noqa: PLC0415 — `import analysis` loads numpy only
+    from scipy.special import chdtrc, fdtrc  # noqa: PLC0415 — `import analysis` loads numpy only
 
     law, theta = peak.law, peak.theta
     cells = law.residuals(theta, rows)  # [rows, cells]
@@ -70,11 +74,15 @@ def goodness(peak: Peak, rows: Rows) -> Goodness:
     total = rows.weights @ cells
     moved = cells + influence(peak, rows)[:, :k] @ slope.T
     units = rows.units
-    scale = np.sqrt(np.maximum(rows.weights @ cells**2, 1e-300))
-    statistic, degrees = _wald(total / scale, moved / scale, rows.weights)
-    degrees = min(degrees, int(units) - 1)
     p_value = float("nan")
-    if degrees > 0 and units > degrees:
+    if rows.unit == "rounds" and isinstance(law, DepthLaw):
+        statistic, degrees = _pearson(law, theta, rows, total)
+        p_value = float(chdtrc(degrees, statistic)) if degrees else p_value
+    else:
+        scale = np.sqrt(np.maximum(rows.weights @ cells**2, 1e-300))
+        statistic, degrees = _wald(total / scale, moved / scale, rows.weights)
+        degrees = min(degrees, int(units) - 1)
+    if rows.unit != "rounds" and degrees > 0 and units > degrees:
         f = statistic * (units - degrees) / (degrees * max(units - 1.0, 1.0))
         p_value = float(fdtrc(degrees, units - degrees, f))
     by_depth = total[: rows.depths] / max(rows.drafted_rounds(), 1.0)
@@ -87,6 +95,26 @@ def goodness(peak: Peak, rows: Rows) -> Goodness:
         depth=worst + 1,
         pair_correlation=_pair_correlation(rows, float(total[-1])),
     )
+
+
+def _pearson(law: DepthLaw, theta: FloatArray, rows: Rows, total: FloatArray) -> tuple[float, int]:
+    """Pearson's statistic by depth: given how many are tested there, each accepted number is binomial.
+
+    Depths whose number hardly varies are put together; each parameter takes one of what is left.
+    """
+    kept = law.hazards(theta[np.newaxis], rows.depths)[0]
+    varies = (rows.weights @ rows.tested) * kept * (1.0 - kept)
+    groups: list[tuple[float, float]] = []
+    apart = variance = 0.0
+    for seen, spread in zip(total, varies, strict=True):
+        apart, variance = apart + float(seen), variance + float(spread)
+        if variance >= _VARIES:
+            groups.append((apart, variance))
+            apart = variance = 0.0
+    if groups:  # the rest goes to the last
+        groups[-1] = (groups[-1][0] + apart, groups[-1][1] + variance)
+    degrees = max(len(groups) - len(theta), 0)
+    return sum(seen**2 / spread for seen, spread in groups), degrees
 
 
 def _wald(total: FloatArray, moved: FloatArray, weights: FloatArray) -> tuple[float, int]:

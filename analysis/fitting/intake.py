@@ -7,14 +7,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from analysis.fitting.rows import Rows, Unit, replayed, rows_of_pool, rows_of_steps, rows_of_tables
+import numpy as np
+
+from analysis.fitting.replay import Replay
+from analysis.fitting.rows import (
+    Rows,
+    Steps,
+    Unit,
+    replayed,
+    rows_of_pool,
+    rows_of_steps,
+    rows_of_tables,
+)
 from simulator import AcceptanceTable, AcceptanceTotals, CountedUnit, Counts, Observation
 from simulator._checks import as_count
 
 Data: TypeAlias = Counts | Observation | Sequence[CountedUnit]
 
 _STRETCHES = 20
-_LEAST_STRETCH = 10
+_FEWEST_STRETCHES = 5
+_LEAST_STRETCH = 10  # rounds
 POOLED = (
     "The counts are pooled: rounds of one request are alike, so every interval here is a lower bound "
     "of the uncertainty."
@@ -23,12 +35,16 @@ POOLED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Intake:
-    """Rows to fit, or totals that only bound p; what to tell the reader; why nothing is fitted."""
+    """Rows to fit, or totals that only bound p; what to tell the reader; why nothing is fitted.
+
+    `replay` has the same rows, where every position of them is recorded.
+    """
 
     rows: Rows | None = None
     totals: AcceptanceTotals | None = None
     notes: tuple[str, ...] = ()
     refusal: str | None = None
+    replay: Replay | None = None
 
 
 def take_in(data: Data, *, gamma: int | None) -> Intake:
@@ -41,7 +57,7 @@ def take_in(data: Data, *, gamma: int | None) -> Intake:
         if "confidence" in {rule, data.length_rule}:
             return Intake(refusal=_CONFIDENCE)
         longest = gamma if gamma is not None else data.gamma
-        if len(data.units) > 1 or data.counts is None:
+        if len(data.units) > 1 or data.counts is None or any(u.steps for u in data.units):
             word: Unit = "requests" if data.unit == "request" else "intervals"
             taken = _units(data.units, longest, word, undrafted)
             if taken.rows is not None or data.counts is None:
@@ -103,10 +119,12 @@ def _units(units: Sequence[CountedUnit], gamma: int | None, word: Unit, undrafte
     ordered = [
         replayed(unit.steps) if unit.every_position else list(unit.steps) for unit, _ in usable
     ]
-    if any(unit.every_position for unit, _ in usable):
-        notes.append("Every position is recorded: the rounds that the text takes were fitted.")
+    every = [unit.every_position for unit, _ in usable]
     if all(ordered) and word == "requests" and not undrafted:
-        return _ordered(ordered, tuple(notes))
+        texts = [unit.steps for unit, _ in usable] if all(every) else None
+        return _ordered(ordered, tuple(notes), texts)
+    if any(every):
+        notes.append("Every position is recorded: the rounds that the text takes were fitted.")
     if len(known) < len(usable):
         raise ValueError("units must all have counts by depth or all have steps; got a mixture.")
     if len(known) == 1:
@@ -118,34 +136,58 @@ def _units(units: Sequence[CountedUnit], gamma: int | None, word: Unit, undrafte
     return _tested(rows, tuple(notes))
 
 
-def _ordered(requests: list[list[tuple[int, int]]], notes: tuple[str, ...]) -> Intake:
+def _ordered(
+    requests: list[list[tuple[int, int]]], notes: tuple[str, ...], texts: Sequence[Steps] | None
+) -> Intake:
+    """Requests with their rounds in order; `texts` has their steps where every position has one."""
     if len(requests) > 1:
-        return _tested(rows_of_steps(requests), notes)
+        falling = sorted(range(len(requests)), key=lambda i: -len(requests[i]))  # as rows are
+        rows = rows_of_steps([requests[i] for i in falling])
+        if rows.kept is None:
+            longest = max(map(len, requests))
+            too_many = (
+                f"{len(requests):,} requests of up to {longest:,} rounds are too many to follow in "
+                "order, so the order of rounds was left out."
+            )
+            notes = (*notes, too_many)
+        replay = None if texts is None else Replay([texts[i] for i in falling])
+        return _tested(rows, notes, replay)
     steps = requests[0]
-    size = -(-len(steps) // _STRETCHES)
-    if size < _LEAST_STRETCH:
-        lengths = rows_of_steps(requests)
+    size = max(-(-len(steps) // _STRETCHES), _LEAST_STRETCH)
+    first = list(range(0, len(steps), size))
+    if len(first) < _FEWEST_STRETCHES:
+        whole = rows_of_steps(requests)
         table = AcceptanceTable(
             rounds=len(steps),
             drafted=sum(drafted for drafted, _ in steps),
-            tested=tuple(int(n) for n in lengths.tested[0]),
-            accepted=tuple(int(n) for n in lengths.accepted[0]),
+            tested=tuple(int(n) for n in whole.tested[0]),
+            accepted=tuple(int(n) for n in whole.accepted[0]),
             length_rule="scheduled",
         )
         taken = _pool(table, None, 0)
         return dataclasses.replace(taken, notes=(*notes, *taken.notes))
-    cut = [steps[i : i + size] for i in range(0, len(steps), size)]
-    rows = dataclasses.replace(rows_of_steps(cut), unit="intervals")
-    word = (
-        f"There is one request: its rounds were cut into {len(cut)} stretches, which are resampled."
+    rows = dataclasses.replace(
+        rows_of_steps([steps[i : i + size] for i in first]), unit="stretches"
     )
-    return _tested(rows, (*notes, word))
+    word = f"There is one request: its rounds were cut into {len(first)} stretches, which are resampled."
+    replay = None
+    if texts is not None:
+        begun = np.cumsum([0, *(accepted + 1 for _, accepted in steps)])
+        replay = Replay(texts, cuts=begun[first])
+    return _tested(rows, (*notes, word), replay)
 
 
-def _tested(rows: Rows, notes: tuple[str, ...]) -> Intake:
+def _tested(rows: Rows, notes: tuple[str, ...], replay: Replay | None = None) -> Intake:
     if not rows.tested.sum():
         return Intake(refusal="Nothing was tested, so nothing can be fitted.", notes=notes)
-    return Intake(rows=rows, notes=notes)
+    if replay is not None:
+        every = (
+            f"Every position is recorded: up to γ = {replay.gamma} the texts were replayed, and no "
+            "process is behind these predictions; the process was fitted to the rounds that drafts of "
+            f"{replay.gamma} take."
+        )
+        notes = (*notes, every)
+    return Intake(rows=rows, notes=notes, replay=replay)
 
 
 def _as_table(counts: Counts, gamma: int | None) -> AcceptanceTable | None:

@@ -20,6 +20,7 @@ from simulator._checks import FloatArray
 
 EDGE = 14.0
 """Log odds of probabilities that count as 0 or 1: 1 in 1.2 million."""
+_MOST_CELLS = 5 * 10**7  # rows × depths², what the curvature of a p for every depth takes
 
 
 def odds(p: FloatArray | float) -> FloatArray:
@@ -168,6 +169,8 @@ class ByDepth(DepthLaw):
     def obstacle(self, rows: Rows) -> str | None:
         if rows.depths < 2:
             return "needs at least 2 depths"
+        if len(rows.rounds) * rows.depths**2 > _MOST_CELLS:
+            return f"{rows.depths} parameters are too many for {len(rows.rounds):,} {rows.unit}"
         if not np.all(rows.weights @ rows.tested > 0.0):
             return "some depth was never tested"
         return None

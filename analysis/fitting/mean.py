@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -31,7 +32,7 @@ def fit_mean(
     another length, one p is wrong in a direction that the method has: acceptance mostly falls with depth
     for EAGLE and MTP, so that longer drafts gain less than promised, and rises for n-gram. The interval
     spans what one p would have missed on the published curves of that method
-    (`extrapolation_errors`), the value stays that of one p. It has no level: it is a range seen, not a
+    (`extrapolation_errors`), the value stays that of one p. Its `level` is NaN: it is a range seen, not a
     probability. Without a method, or where no curve of it is known, only the rounding is in it.
 
     Raises ValueError for an impossible mean, both or neither given, and an unknown method.
@@ -59,16 +60,19 @@ def fit_mean(
     def curve(gammas: Sequence[int]) -> Spread:
         values = np.asarray([float(expected_tokens(p, g)) for g in gammas])
         columns = [_seen(grid, gamma, asked, method) for asked in gammas]
-        return Spread(values=values, draws=np.stack(columns, axis=1), range_only=True)
+        return Spread(
+            values=values, draws=np.stack(columns, axis=1), range_only=True, level=math.nan
+        )
 
     return Fit(
         name="constant p",
         process=ConstantAcceptance(p=p),
-        parameters={"p": Estimate(value=p, interval=(min(low, p), max(high, p)))},
+        parameters={"p": Estimate(value=p, interval=(min(low, p), max(high, p)), level=math.nan)},
         notes=_notes(method),
         how="method",
         unit="rounds",
         measured=gamma,
+        level=math.nan,
         curve=curve,
     )
 

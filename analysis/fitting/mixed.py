@@ -31,6 +31,8 @@ class Mixture(Law):
             return "needs the counts of several requests; the counts are pooled"
         if rows.unit == "intervals":
             return "needs requests; intervals of a log mix the rounds of many"
+        if rows.unit == "stretches":
+            return "needs several requests; there is one"
         if rows.units < 5:
             return f"needs 5 requests or more; there are {int(rows.units)}"
         return None if rows.drafted_rounds() else "no token was tested"

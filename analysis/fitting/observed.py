@@ -1,10 +1,11 @@
-"""The fit of one printed mean, for a source that has no counts."""
+"""What the source of a fit says beside counts: one printed mean, drafts that something cut short."""
 
 from __future__ import annotations
 
+from analysis.diagnosis.known import know
 from analysis.fitting.mean import fit_mean
 from analysis.fitting.result import Fit
-from simulator import Observation, ReportedRatio
+from simulator import AcceptanceTotals, Observation, ReportedRatio
 
 _MEANS = ("tokens_per_round", "accepted_fraction")
 
@@ -38,3 +39,21 @@ def fit_of_mean(observation: Observation) -> Fit | None:
 def _only(printed: tuple[ReportedRatio, ...], name: str) -> ReportedRatio | None:
     found = [ratio for ratio in printed if ratio.quantity == name]
     return found[0] if len(found) == 1 else None
+
+
+def cut_short(observation: Observation) -> tuple[str, ...]:
+    """A mark on predictions from drafts that something unknown ended early; none for other drafts.
+
+    >>> totals = AcceptanceTotals(rounds=10, drafted=18, accepted=9, longest_draft=4)
+    >>> len(cut_short(Observation(counts=totals, rounds=10, drafted=18, accepted=9, gamma=4)))
+    1
+    """
+    known = know(observation)
+    totals = isinstance(observation.counts, AcceptanceTotals)  # tables are marked by the fit
+    if not totals or observation.length_rule != "unknown" or not known.cut_short:
+        return ()
+    mark = (
+        f"drafts had {known.draft_length:.2f} tokens on average and nothing says what ended them: if "
+        "the draft's confidence did (p_min), these predictions promise too much."
+    )
+    return (mark,)

@@ -89,6 +89,8 @@ def fit_rows(
         known = costs is not None and (costs.longest is None or gamma <= costs.longest)
         gained = fitted.speedup(gamma, costs) if costs is not None and known else None
         basis = "extrapolated" if fitted.extrapolates(gamma) else "measured depth"
+        if gamma <= fitted.replayed:
+            basis = "replayed"
         speedup: Row = (None, None, None)
         if gained is not None:
             speedup = (gained.value, *_ends(gained))

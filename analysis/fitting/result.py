@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -29,7 +30,9 @@ class Fit:
     fitted (`refusal` says why). `how` says where intervals come from: "resampling", "sandwich",
     "range", "residuals" or "method". `units` are the independent units (`unit` names them) and
     `rounds` the fitted rounds. `measured` is the longest measured draft; predictions beyond it are
-    extrapolated, and a process that says nothing there refuses.
+    extrapolated, and a process that says nothing there refuses. Up to `replayed` tokens (0: never) they
+    are the rounds of the recorded texts themselves, whatever the process. `level` is NaN where the
+    intervals are ranges that were seen and have no probability.
 
     >>> from simulator import AcceptanceTable
     >>> from analysis.fitting import fit
@@ -53,9 +56,15 @@ class Fit:
     units: int = 0
     rounds: int = 0
     measured: int = 0
+    replayed: int = 0
     longest: int | None = None
     level: float = 0.95
     curve: Curve | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def intervals(self) -> str:
+        """What the intervals are, in two words."""
+        return "ranges seen" if math.isnan(self.level) else f"{self.level:.0%} intervals"
 
     def extrapolates(self, gamma: int) -> bool:
         """True if a draft of `gamma` tokens is longer than any that was measured."""

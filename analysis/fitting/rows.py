@@ -15,14 +15,17 @@ import numpy as np
 
 from simulator import AcceptanceTable
 from simulator._checks import FloatArray, IntArray
+from simulator.drafts import MAX_GAMMA
 
-Unit = Literal["requests", "intervals", "rounds"]
+Unit = Literal["requests", "intervals", "stretches", "rounds"]
 Steps = Sequence[tuple[int, int]]
+MAX_CELLS = 10**7
+"""Requests × rounds of the longest one that are held in order, 16 bytes each and as much for work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rows:
-    """Counts of independent units: requests, intervals of a log, or single rounds with multiplicity.
+    """Counts of independent units: requests, intervals of a log, stretches of one text, or rounds.
 
     `weights` [rows] is how often a row occurs (1 for a request). `tested` and `accepted` are
     [rows, depths], `rounds` [rows]. With `kept` and `drafted`, [longest, rows], the rounds of each
@@ -62,6 +65,14 @@ class Rows:
     def drafted_rounds(self) -> float:
         """Rounds that had a draft."""
         return float(self.weights @ self.tested[:, 0]) if self.depths else 0.0
+
+    @property
+    def all_alike(self) -> bool:
+        """Whether all units have the same counts by depth."""
+        if self.unit == "rounds":
+            return False
+        counts = np.column_stack([self.rounds, self.tested, self.accepted])
+        return bool(np.all(counts == counts[0]))
 
     def subset(self, chosen: IntArray) -> Rows:
         """The rows at these sorted places."""
@@ -123,18 +134,27 @@ def rows_of_tables(
 
 
 def rows_of_steps(requests: Sequence[Steps]) -> Rows:
-    """One row per request with its rounds in order."""
+    """One row per request with its rounds in order, or without the order of more than MAX_CELLS.
+
+    Cells are requests × the rounds of the longest one.
+    """
     lengths = np.asarray([len(steps) for steps in requests], dtype=np.int64)
+    in_order = int(lengths.max(initial=0)) * len(lengths) <= MAX_CELLS
     order = np.argsort(-lengths, kind="stable")
     lengths = lengths[order]
     flat = np.asarray([step for i in order for step in requests[i]], dtype=np.int64).reshape(-1, 2)
     if np.any(flat < 0) or np.any(flat[:, 1] > flat[:, 0]):
         raise ValueError("steps must be (drafted, accepted) with 0 <= accepted <= drafted.")
-    drafted = np.zeros((int(lengths.max(initial=0)), len(lengths)), dtype=np.int64)
-    kept = np.zeros_like(drafted)
+    if np.any(flat[:, 0] > MAX_GAMMA):
+        raise ValueError(
+            f"steps must draft at most {MAX_GAMMA:,} tokens; got {flat[:, 0].max():,}."
+        )
     row = np.repeat(np.arange(len(lengths)), lengths)
-    place = np.arange(len(flat)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    drafted[place, row], kept[place, row] = flat[:, 0], flat[:, 1]
+    drafted = kept = None
+    if in_order:
+        drafted, kept = np.zeros((2, int(lengths.max(initial=0)), len(lengths)), dtype=np.int64)
+        place = np.arange(len(flat)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        drafted[place, row], kept[place, row] = flat[:, 0], flat[:, 1]
     depths = int(flat[:, 0].max(initial=0))
     tested_to = np.minimum(flat[:, 1] + 1, flat[:, 0])  # a rejected token was tested too
     return Rows(
@@ -143,7 +163,7 @@ def rows_of_steps(requests: Sequence[Steps]) -> Rows:
         rounds=lengths.astype(np.float64),
         tested=_reached(row, tested_to, len(lengths), depths),
         accepted=_reached(row, flat[:, 1], len(lengths), depths),
-        lengths=lengths,
+        lengths=lengths if in_order else None,
         kept=kept,
         drafted=drafted,
     )

@@ -70,10 +70,11 @@ class Spread:
 class Resampled:
     """What each draw of requests says.
 
-    `thetas` of every peak [draws, k] each, the criterion of each peak [draws, peaks], and the share of
-    rounds with a draft [draws].
+    `weights` [draws, rows] say how often a row is in it; then `thetas` of every peak [draws, k] each, the
+    criterion of each peak [draws, peaks], and the share of rounds with a draft [draws].
     """
 
+    weights: FloatArray
     thetas: tuple[FloatArray, ...]
     criteria: FloatArray
     coverage: FloatArray
@@ -110,6 +111,7 @@ def resample(
         thetas.append(theta)
         criteria.append(-2.0 * values + penalty(theta.shape[1], rows, again))
     return Resampled(
+        weights=weights,
         thetas=tuple(thetas),
         criteria=np.stack(criteria, axis=1),
         coverage=weights @ with_draft / total,
@@ -147,9 +149,8 @@ def deletions(peak: Peak, rows: Rows) -> FloatArray:
     return moved
 
 
-def sandwich(peak: Peak, rows: Rows) -> FloatArray:
-    """The covariance of (theta, coverage) by whole units, [k + 1, k + 1]."""
-    moved = deletions(peak, rows)
+def sandwich(moved: FloatArray, rows: Rows) -> FloatArray:
+    """The covariance of what `moved` [rows, values] says of each unit, [values, values]."""
     units = max(rows.units, 2.0)
     return np.asarray((moved.T * rows.weights) @ moved * (units - 1.0) / units, dtype=np.float64)
 

@@ -40,6 +40,7 @@ def report_json(result: RunComparison, gamma: int | None, regression: float | No
         ("level", LEVEL),
         ("power", POWER),
         ("gamma", gamma),
+        ("gamma_after", None),
         ("seed", SEED),
     )
     return to_json(comparison_report(result, parameters)).encode()

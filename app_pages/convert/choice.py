@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -55,12 +56,17 @@ def meanings(engine: str, word: str) -> tuple[FieldName, ...]:
     """What the word means to the engine, one entry per meaning and span of versions."""
     if engine == OURS:
         return ()
-    lower = word.lower()
+    wanted = _plain(word)
     return tuple(
         name
         for name in field_names()
-        if name.engine == engine and lower in {known.lower() for known in name.names}
+        if name.engine == engine and wanted in {_plain(known) for known in name.names}
     )
+
+
+def _plain(text: str) -> str:
+    """What case and punctuation do not change, as the converter takes it."""
+    return " ".join(re.findall(r"[^\W_]+", text.lower()))
 
 
 def needs_version(engine: str, word: str) -> bool:

@@ -8,7 +8,7 @@ from analysis.diagnosis.finding import Finding, Kind
 from analysis.doctor import Diagnosis
 from app_pages.plain_text import plain
 
-_LOOKS: dict[Kind, tuple[str, str, str]] = {
+LOOKS: dict[Kind, tuple[str, str, str]] = {
     "impossible": ("red", "block", "cannot be"),
     "problem": ("orange", "error", "problem"),
     "change": ("orange", "trending_flat", "something changed"),
@@ -30,7 +30,7 @@ def show(diagnosis: Diagnosis) -> None:
 
 
 def _card(found: Finding) -> None:
-    colour, icon, words = _LOOKS[found.kind]
+    colour, icon, words = LOOKS[found.kind]
     if found.code == "not_enough_data":
         colour, icon, words = _UNSURE
     name = found.code.replace("_", " ")

@@ -9,8 +9,9 @@ import numpy as np
 import streamlit as st
 
 from analysis.doctor import Diagnosis, diagnose
-from analysis.fitting import Fit, RoundCosts, fit, fit_mean
+from analysis.fitting import Fit, RoundCosts, fit
 from analysis.fitting import charts as fit_charts
+from analysis.fitting.observed import cut_short, fit_of_mean
 from analysis.fitting.report import fit_report
 from analysis.fitting.result import Curve
 from analysis.fitting.spread import Spread
@@ -42,10 +43,14 @@ def reading_at(given: Given, place: int) -> Reading:
 
 def summary_of(reading: Reading, facts: Facts, settings: Settings) -> LogSummary:
     """Quantities with this page's costs. Raises ValueError where nothing follows."""
+    printed = {ratio.quantity for ratio in reading.printed}
+    alone = (
+        reading.counts is None and "survival" not in printed
+    )  # nothing says how long drafts were
     return summarize(
         reading.counts,
         printed=reading.printed,
-        gamma=facts.gamma,
+        gamma=(reading.gamma if facts.gamma is None else facts.gamma) if alone else facts.gamma,
         cost_ratio=settings.cost_ratio,
         verify_cost=settings.verify_cost,
         overhead=settings.overhead,
@@ -63,28 +68,13 @@ def diagnosis(given: Given, place: int, facts: Facts) -> Diagnosis:
 def fitted(given: Given, place: int, facts: Facts) -> Fit:
     """The process that explains the counts, or the p of one printed mean. Raises ValueError."""
     seen = observation(reading_at(given, place), facts)
-    found = _of_mean(seen)
+    found = fit_of_mean(seen)
     if found is None:
         found = fit(seen, rng=SEED, level=LEVEL)
-    if found.curve is None:
+    if found.refusal is not None or found.curve is None:
         return found
-    return dataclasses.replace(found, curve=_remembering(found.curve))
-
-
-def _of_mean(seen: Observation) -> Fit | None:
-    """The fit of a single mean, for a log that has no counts."""
-    if seen.counts is not None or seen.gamma is None:
-        return None
-    for name in ("tokens_per_round", "accepted_fraction"):
-        printed = [ratio for ratio in seen.printed if ratio.quantity == name]
-        if len(printed) == 1:
-            return fit_mean(
-                gamma=seen.gamma,
-                half_width=printed[0].half_width,
-                method=seen.method,
-                **{name: printed[0].value},
-            )
-    return None
+    notes = (*cut_short(seen), *found.notes)
+    return dataclasses.replace(found, curve=_remembering(found.curve), notes=notes)
 
 
 def _remembering(curve: Curve) -> Curve:
@@ -121,6 +111,7 @@ def prediction(given: Given, place: int, facts: Facts, settings: Settings) -> Re
         ("cost_ratio", settings.cost_ratio),
         ("verify_cost", f"{settings.verify_cost:g}"),
         ("overhead", settings.overhead),
+        ("method", facts.method),
         ("level", LEVEL),
         ("seed", SEED),
     )
@@ -178,6 +169,7 @@ def groups(
     return by_label(seen.units, label, buckets=buckets, rng=SEED)
 
 
+@st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=_BY_LOG)
 def imported(given: Given, facts: Facts, settings: Settings) -> Report:
     """What `specdec import` says of all readings. Raises ValueError where it would."""
     found = readings(given)
@@ -200,6 +192,8 @@ def imported(given: Given, facts: Facts, settings: Settings) -> Report:
     parameters: tuple[tuple[str, Cell], ...] = (
         ("source", LOG_FILE),
         ("before", None if given.before is None else SNAPSHOT_FILE),
+        ("engine", None),
+        ("layout", None),
         ("gamma", facts.gamma),
         ("cost_ratio", settings.cost_ratio),
         ("verify_cost", settings.verify_cost),

@@ -70,14 +70,18 @@ def dropped(file: UploadedFile, before: UploadedFile | None = None) -> Given:
 
 @st.cache_resource(max_entries=8, show_spinner="Reading the log …", hash_funcs={Given: key_of})
 def readings(given: Given) -> tuple[Reading, ...] | str:
-    """What the log holds, the reading that says most first; or the sentence that says why nothing."""
+    """What the log holds, of each engine the reading that says most first; or why it holds nothing."""
     before = None if given.before is None else _named(given.before, EARLIER)
     try:
         found = read_log(io.BytesIO(given.content), name=given.name, before=before)
     except MetricsFormatError as error:
         return str(error)
-    best, _ = chosen(found, None, Path())
-    return (best, *(each for each in found if each is not best))
+    engines = dict.fromkeys(each.engine for each in found)
+    best = [
+        chosen(tuple(each for each in found if each.engine == engine), None, Path())[0]
+        for engine in engines
+    ]
+    return (*best, *(each for each in found if not any(each is first for first in best)))
 
 
 def observation(reading: Reading, facts: Facts) -> Observation:

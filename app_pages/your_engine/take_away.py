@@ -12,9 +12,9 @@ from app_pages import downloads
 from app_pages.plain_text import plain
 from app_pages.state import Settings
 from app_pages.your_engine import results as engine_results
-from app_pages.your_engine.sources import Facts, Given
+from app_pages.your_engine.sources import Facts, Given, readings
 from real_runs.engines import Reading
-from real_runs.engines.speculation_profile import writing as speculation_profile
+from real_runs.engines.speculation_profile.writing import speculation_profile
 from simulator import Observation
 
 
@@ -30,15 +30,17 @@ def show(
 ) -> None:
     """Draw the downloads and the commands."""
     reading = engine_results.reading_at(given, place)
-    profile, why_not = profile_of(observed)
+    profile, no_profile = profile_of(observed)
+    said, not_said = _imported(given, facts, settings)
     drawable = report is not None and bool(report.sections) and len(report.sections) > 1
     with st.container(horizontal=True, gap="small"):
-        downloads.button(
-            "What it says, JSON",
-            lambda: import_json(given, facts, settings),
-            file_name="specdec_import.json",
-            words="Counts, quantities and findings: what `specdec import --format json` prints.",
-        )
+        if said is not None:
+            downloads.button(
+                "What it says, JSON",
+                lambda: to_json(said).encode(),
+                file_name="specdec_import.json",
+                words="Counts, quantities and findings: what `specdec import --format json` prints.",
+            )
         if report is not None:
             downloads.button(
                 "The fit, JSON",
@@ -66,17 +68,21 @@ def show(
                 file_name="speculation_profile.json",
                 words="The counts as Model-Optimizer writes and reads them.",
             )
-    if why_not:
-        st.caption(plain(f"No speculation_profile.json: {why_not}"))
+    for name, why in (("specdec_import.json", not_said), ("speculation_profile.json", no_profile)):
+        if why:
+            st.caption(plain(f"No {name}: {why}"))
     with st.expander("The same on the command line", icon=":material/terminal:"):
-        alone = len(engine_results.readings(given)) == 1
-        said = commands(given, facts, settings, reading, alone=alone, by=by)
-        st.code(said, language="bash", wrap_lines=True)
+        alone = len(readings(given)) == 1
+        lines = commands(given, facts, settings, reading, alone=alone, by=by)
+        st.code(lines, language="bash", wrap_lines=True)
 
 
-def import_json(given: Given, facts: Facts, settings: Settings) -> bytes:
-    """What `specdec import --format json` prints."""
-    return to_json(engine_results.imported(given, facts, settings)).encode()
+def _imported(given: Given, facts: Facts, settings: Settings) -> tuple[Report | None, str]:
+    """The report of all readings, or why there is none: facts can fit one and contradict another."""
+    try:
+        return engine_results.imported(given, facts, settings), ""
+    except ValueError as error:
+        return None, str(error)
 
 
 def figure_png(given: Given, place: int, facts: Facts, settings: Settings) -> bytes:
@@ -133,7 +139,8 @@ def commands(
     lines = [_command("import", [*earlier, *gamma, *costs, *known, *grouped])]
     if given.before is None:  # `fit` takes one file, and a difference needs two
         where = [f"--engine {shlex.quote(reading.engine)} --layout {shlex.quote(reading.layout)}"]
-        lines.append(_command("fit", [*([] if alone else where), *gamma, *costs]))
+        how = [] if facts.method is None else [f"--method {facts.method}"]
+        lines.append(_command("fit", [*([] if alone else where), *gamma, *how, *costs]))
     return "\n".join(lines)
 
 

@@ -11,8 +11,9 @@ from typing import TypeAlias
 
 from real_runs.engines.counts.skips import Skips
 from real_runs.engines.errors import MetricsFormatError
-from real_runs.engines.formats import ENGINES, FORMATS, LineFormat, ObjectFormat
+from real_runs.engines.formats import LineFormat, ObjectFormat
 from real_runs.engines.reading import Reading, written
+from real_runs.engines.registry import ENGINES, FORMATS
 from real_runs.engines.routing import Found, take_all
 from real_runs.engines.text.lines import Stream
 from real_runs.engines.text.opening import Opening
@@ -119,15 +120,19 @@ def _expected(formats: list[LineFormat | ObjectFormat]) -> str:
     shapes = list(dict.fromkeys(each.shapes for each in formats))
     if len(shapes) <= _MOST_SHAPES:
         return " or ".join(shapes)
-    engines = [written(name) for name in dict.fromkeys(each.engine for each in formats)]
+    named = [each for each in formats if not (isinstance(each, LineFormat) and each.fallback)]
+    engines = [written(name) for name in dict.fromkeys(each.engine for each in named)]
     if len(engines) == 1:
         return f"{' or '.join(shapes[:_MOST_SHAPES])}, or another format of {engines[0]}"
-    return f"what one of these prints: {', '.join(engines)}"
+    fallbacks = [each.shapes for each in formats if each not in named]
+    prints = f"what one of these prints: {', '.join(engines)}"
+    return prints if not fallbacks else f"{prints}; or {' or '.join(fallbacks)}"
 
 
 def _with_skips(readings: list[Reading], skips: Skips) -> tuple[Reading, ...]:
     first, *others = readings
-    notes = first.notes if skips.note is None else (*first.notes, skips.note)
+    said = tuple(note for note in (skips.note, skips.findings_note) if note is not None)
+    notes = (*first.notes, *said)
     return replace(first, skipped=tuple(skips.kept), notes=notes), *others
 
 
@@ -137,6 +142,7 @@ def _nothing_read(source: str, lines: int, skips: Skips, expected: str) -> Metri
             source,
             line=skips.broken.line,
             problem=f"{skips.broken.reason}; expected {skips.expected}.",
+            finding=skips.broken.finding,
         )
     if skips.undrafted:
         return MetricsFormatError(

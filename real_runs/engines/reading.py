@@ -24,6 +24,10 @@ _WRITTEN = {
     "model-optimizer": "Model-Optimizer",
     "lm-studio": "LM Studio",
     "mlx": "MLX",
+    "spec-bench": "Spec-Bench",
+    "eagle": "EAGLE",
+    "inferencex": "InferenceX",
+    "sdb": "SDB",
 }
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from real_runs.engines.counts.skips import Skips
 from real_runs.engines.formats import (
@@ -13,10 +14,12 @@ from real_runs.engines.formats import (
     ObjectCollector,
     ObjectFormat,
 )
+from real_runs.engines.overlap import told_of_overlap
 from real_runs.engines.reading import Reading
 from real_runs.engines.text.fragments import blocks
 from real_runs.engines.text.json_text import JsonText, is_whole
 from real_runs.engines.text.lines import BLOCK, LONGEST_LINE, Line, MarkedLines
+from real_runs.engines.text.logged import logged_lines
 from real_runs.engines.text.objects import Objects, Taker
 from real_runs.engines.text.opening import MOST_READ, Opening, check_first_line
 from real_runs.engines.text.tables import header_of, take_table
@@ -26,6 +29,16 @@ _MOST_ROUTES = 1000
 _MOST_SHARED = 300
 """Lines that a fallback gets beside a known format: enough to be heard where that one reads nothing."""
 _OVERLONG = f"the line is longer than {LONGEST_LINE // 1024} KiB"
+
+
+class _Route(NamedTuple):
+    """Who takes lines with some markers, and what they expect; `known` to more than fallbacks."""
+
+    takes: tuple[Callable[[Line], None], ...]
+    fallbacks: tuple[Callable[[Line], None], ...]
+    shapes: tuple[str, ...]
+    has_objects: bool
+    known: bool
 
 
 class Found:
@@ -56,45 +69,56 @@ class Found:
             for marker, owners in self._takers.items()
             if all(each.fallback for _, each in owners)
         ).difference(self.objects.markers)
-        self._routes: dict[
-            tuple[str, ...], tuple[list[tuple[LineCollector, LineFormat]], bool]
-        ] = {}
+        self._routes: dict[tuple[str, ...], _Route] = {}
 
     def take(self, line: Line) -> None:
         """Give a line to every format that has one of its markers."""
-        route = self._routes.get(line.markers)
-        if route is None:
-            route = self._route_of(line.markers)
-        takers, has_objects = route
-        overlong = line.cut or line.long
-        if all(each.fallback for _, each in takers) and overlong and not has_objects:
+        route = self._routes.get(line.markers) or self._route_of(line.markers)
+        if line.cut or line.long:
+            self._take_overlong(line, route)
+            return
+        for take in route.takes:
+            take(line)
+        if route.has_objects:
+            self.objects.take_line(line)
+        self._share(line, route)
+
+    def _take_overlong(self, line: Line, route: _Route) -> None:
+        """Say that a line is too long for a log; its objects may fill it."""
+        if not route.known:
             return  # names and values of some program in a line that is no line of a log
-        if overlong and (takers or line.cut):
-            shapes = [each.shapes for _, each in takers]
-            if has_objects:
+        if route.shapes or line.cut:
+            shapes = list(route.shapes)
+            if route.has_objects:
                 shapes.append(self.objects.expected_in(line.text))
             self.skips.record(line.number, _OVERLONG, expected=" or ".join(shapes))
-        fallbacks = []
-        for collector, each in () if overlong else takers:
-            if each.fallback:
-                fallbacks.append(collector)
-            else:
-                collector.take(line)
-        if has_objects and not line.cut:
+        if route.has_objects and not line.cut:
             self.objects.take_line(line)
-        self._shared += has_objects or len(fallbacks) < len(takers)
-        if not self.skips.total and self._shared <= _MOST_SHARED:
-            for last in fallbacks:
-                last.take(line)
+        self._shared += route.has_objects or bool(route.shapes)
 
-    def _route_of(
-        self, markers: tuple[str, ...]
-    ) -> tuple[list[tuple[LineCollector, LineFormat]], bool]:
+    def _share(self, line: Line, route: _Route) -> None:
+        """Give a line to the fallbacks too, at the beginning of a text and before anything is skipped."""
+        self._shared += route.known
+        if not route.fallbacks or self._shared > _MOST_SHARED:
+            return
+        self.skips.settle()
+        if not self.skips.total:
+            for take in route.fallbacks:
+                take(line)
+
+    def _route_of(self, markers: tuple[str, ...]) -> _Route:
         """Who takes lines with these markers; remembered, for a log has few kinds of them."""
-        takers = [taker for marker in markers for taker in self._takers.get(marker, ())]
-        unique = list({id(collector): (collector, each) for collector, each in takers}.values())
+        owners = [taker for marker in markers for taker in self._takers.get(marker, ())]
+        unique = {id(collector): (collector, each) for collector, each in owners}.values()
+        takes = [collector.take for collector, each in unique if not each.fallback]
         has_objects = not self._object_markers.isdisjoint(markers)
-        route = unique, has_objects
+        route = _Route(
+            takes=tuple(takes),
+            fallbacks=tuple(collector.take for collector, each in unique if each.fallback),
+            shapes=tuple(each.shapes for _, each in unique),
+            has_objects=has_objects,
+            known=has_objects or bool(takes),
+        )
         if len(self._routes) < _MOST_ROUTES:
             self._routes[markers] = route
         return route
@@ -109,6 +133,11 @@ class Found:
                 for last in self._fallbacks:
                     last.take(Line(number=number, text=row, markers=markers))
 
+    @property
+    def markers_of_logs(self) -> frozenset[str]:
+        """What stands in the lines of known formats."""
+        return frozenset(self.markers).difference(self.weak)
+
     def start_here(self) -> bool:
         """Let all cumulative counters start from what was taken so far; False if that is nothing."""
         starts = [each.start_here() for each in self._all if isinstance(each, Cumulative)]
@@ -119,7 +148,7 @@ class Found:
 
         What a known format refused, a fallback does not read either.
         """
-        found = [reading for each in self._all for reading in each.readings(lines)]
+        found = told_of_overlap([each.readings(lines) for each in self._all])
         if found or self.skips.total:
             return found
         found = [each for last in self._fallbacks for each in last.readings(lines)]
@@ -165,6 +194,10 @@ def _take_json(opening: Opening, found: Found, source: str) -> int:
     text = bytes(json.text[: MOST_READ + 1])
     values, rest = json.values()
     if not rest:
+        log = logged_lines(values, keys=found.objects.keys, markers=found.markers_of_logs)
+        if log:
+            opening.unread(log)
+            return 0
         found.offer(text)
     for value in values:
         found.objects.take(value, 1)

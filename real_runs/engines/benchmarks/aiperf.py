@@ -183,6 +183,16 @@ def _fraction(value: JsonObject, name: str, mean: Printed) -> Printed:
 
 
 def _reported(quantity: str, printed: Printed, over: str) -> ReportedRatio:
+    length = quantity == "tokens_per_round"
+    if length and printed.value + printed.half_width < 1.0:
+        raise NoCounts(
+            f"{printed.value:g} tokens per round are below 1", finding="length_outside_range"
+        )
+    if not length and printed.value > 1.0:
+        raise NoCounts(
+            f"{quantity.replace('_', ' ')} is {printed.value:g}, above 1, and its unit is not percent",
+            finding="unit_error",
+        )
     return ReportedRatio(
         quantity=quantity,
         value=printed.value,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from real_runs.engines.counts.skips import NoCounts, Skips
+from real_runs.engines.counts.wording import counted
 from real_runs.engines.reading import Reading
 from real_runs.engines.text.fields import as_number, as_whole
 from real_runs.engines.text.objects import JsonObject, Where
@@ -64,8 +65,8 @@ class Answers:
         )
         notes = [
             (
-                f"{self._tokens} tokens in {self._passes} passes of {self._answers} answers; what was drafted "
-                "and accepted is not printed."
+                f"{self._tokens} tokens in {self._passes} passes of "
+                f"{counted(self._answers, 'answer')}; what was drafted and accepted is not printed."
             ),
             "idxs may be the index of the last pass: one less than their number for each turn.",
         ]

@@ -37,6 +37,8 @@ class Curves:
             name = f"{_name_of(value, where)}{key.replace('_', ' ')}"
             gammas = [as_whole(f"a draft length of {key}", gamma) for gamma in curve]
             lengths = at_finest([as_decimal(f"{key}[{shown(k)}]", v) for k, v in curve.items()])
+            if max(gammas, default=1) > MOST_DEPTHS or min(gammas, default=1) < 1:
+                raise NoCounts(f"a draft length of {key} is outside 1 to {MOST_DEPTHS}")
             for gamma, length in zip(gammas, lengths, strict=True):
                 if not 1.0 <= length.value <= gamma + 1:
                     raise NoCounts(

@@ -10,7 +10,7 @@ from real_runs.engines.counts.pool import Layout, Pool
 from real_runs.engines.counts.printed import MOST_DEPTHS, Printed
 from real_runs.engines.counts.ratios import Ratios
 from real_runs.engines.counts.skips import NoCounts, NothingDrafted, Skips
-from real_runs.engines.counts.wording import told_apart
+from real_runs.engines.counts.wording import counted, told_apart
 from real_runs.engines.reading import Reading
 from real_runs.engines.text.fields import (
     as_decimal,
@@ -184,7 +184,7 @@ def _mean_notes(value: JsonObject) -> tuple[str, ...]:
             raise NoCounts(f"Average_AL ({mean.value:g}) is not the mean of Request_AL ({own:g})")
     if mean is None:
         return ()
-    over = f"the {len(turns)} turns" if turns else "turns"
+    over = counted(len(turns), "turn") if turns else "turns"
     note = (
         f"Average_AL, {mean.value:.6g} tokens per round, is the mean of the means of {over}, each "
         "counted alike; the histogram weights turns by their rounds."

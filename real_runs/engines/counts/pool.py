@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from operator import ne
 from typing import TypeAlias
 
-from real_runs.engines.counts.pool_notes import INFERRED, depth_notes, rounds_of_many, rounds_of_one
+from real_runs.engines.counts.batch import Batch
+from real_runs.engines.counts.pool_notes import depth_notes, rounds_notes, summed_notes
 from real_runs.engines.counts.printed import MOST_DEPTHS
 from real_runs.engines.counts.ratios import Ratios
 from real_runs.engines.counts.recovery import Basis, Recovered
 from real_runs.engines.counts.skips import NoCounts
 from real_runs.engines.counts.sums import RunningTotals
-from real_runs.engines.counts.wording import listed
 from real_runs.engines.reading import Reading
 from simulator import (
     AcceptanceTable,
@@ -123,6 +126,25 @@ class Pool:
         self._lengths.add(key[0])
         self._by_length[key] = RunningTotals(totals)
 
+    def add_many(self, lines: Sequence[int], records: Batch, units: Iterable[CountedUnit]) -> None:
+        """Add two or more records with their units, as `add` does; of a length there `has_room_for`."""
+        for basis, first, number in records.bases():
+            if basis not in self._first:
+                self._first[basis] = (lines[first], records.record(first))
+            self._bases[basis] += number
+        for totals in records.sums():
+            self._add_totals(totals)
+        self._records += len(lines)
+        self._lines += sum(map(ne, lines, (self._last_line, *lines)))
+        self._last_line = lines[-1]
+        room = MOST_UNITS - len(self._units)
+        self._units.extend(islice(units, room))
+        self._more_units |= room < len(lines)
+
+    def has_room_for(self, length: int) -> bool:
+        """Whether drafts of a length can be added beside the others."""
+        return length in self._lengths or len(self._lengths) <= MOST_DEPTHS
+
     def _keep(self, unit: CountedUnit) -> None:
         if self.wants_units:
             self._units.append(unit)
@@ -147,7 +169,14 @@ class Pool:
         layout, counts = self._layout, self._counts()
         # The ratios of one record are not those of the sum: beside it, they look like a mistake.
         ratios = self._ratios if self._records == 1 else Ratios()
-        own = (*self._summed(), *self._rounds(), *depth_notes(counts), *self._kept_apart())
+        lengths = sorted(length for length in self._lengths if length is not None)
+        own = [
+            *summed_notes(self._records, layout.unit, lengths),
+            *rounds_notes(self._records, layout.unit, self._bases, self._first),
+            *depth_notes(counts),
+        ]
+        if self._more_units:
+            own.append(f"Only the first {MOST_UNITS:,} {layout.unit}s are kept apart.")
         return [
             Reading(
                 engine=layout.engine,
@@ -180,37 +209,6 @@ class Pool:
         if len(tables) == len(sums):
             return sum(tables[1:], start=tables[0])
         return sum(sums[1:], start=sums[0])
-
-    def _summed(self) -> list[str]:
-        unit = self._layout.unit
-        notes = [f"{self._records} {unit}s are summed."] if self._records > 1 else []
-        lengths = sorted(length for length in self._lengths if length is not None)
-        if len(lengths) > 1:
-            notes.append(
-                f"{unit.capitalize()}s of {listed(lengths)} positions are summed: "
-                "the draft length changed."
-            )
-        return notes
-
-    def _rounds(self) -> list[str]:
-        """How the rounds are known that nobody printed, for one record and for many."""
-        inferred = [basis for basis in INFERRED if self._bases[basis]]
-        if self._records == 1:
-            return [rounds_of_one(basis, self._first[basis][1]) for basis in inferred]
-        return [
-            rounds_of_many(
-                *(basis, *self._first[basis]),
-                number=self._bases[basis],
-                records=self._records,
-                unit=self._layout.unit,
-            )
-            for basis in inferred
-        ]
-
-    def _kept_apart(self) -> list[str]:
-        if not self._more_units:
-            return []
-        return [f"Only the first {MOST_UNITS:,} {self._layout.unit}s are kept apart."]
 
 
 def as_totals(table: AcceptanceTable) -> AcceptanceTotals:

@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from real_runs.engines.counts.recovery import Basis, Recovered
-from real_runs.engines.counts.wording import counted
+from real_runs.engines.counts.wording import counted, listed
 from simulator import AcceptanceTotals, Counts
 
 INFERRED: tuple[Basis, ...] = ("only one agrees", "full drafts", "unknown")
 """Where rounds come from that nobody printed, in the order of the notes."""
+
+
+def summed_notes(records: int, unit: str, lengths: Sequence[int]) -> list[str]:
+    """How many records are summed, and of which draft lengths."""
+    notes = [f"{records} {unit}s are summed."] if records > 1 else []
+    if len(lengths) > 1:
+        notes.append(
+            f"{unit.capitalize()}s of {listed(lengths)} positions are summed: "
+            "the draft length changed."
+        )
+    return notes
+
+
+def rounds_notes(
+    records: int,
+    unit: str,
+    bases: Mapping[Basis, int],
+    first: Mapping[Basis, tuple[int, Recovered]],
+) -> list[str]:
+    """How the rounds are known that nobody printed, for one record and for many."""
+    inferred = [basis for basis in INFERRED if bases.get(basis)]
+    if records == 1:
+        return [rounds_of_one(basis, first[basis][1]) for basis in inferred]
+    return [
+        rounds_of_many(basis, *first[basis], number=bases[basis], records=records, unit=unit)
+        for basis in inferred
+    ]
 
 
 def rounds_of_one(basis: Basis, recovered: Recovered) -> str:

@@ -14,6 +14,9 @@ MOST_DIGITS = 18
 MOST_DEPTHS = 256
 """Beyond every engine's draft; bounds the work that a hostile line can ask for."""
 
+LEEWAY = 1e-7
+"""llama.cpp divides in single precision, which can push a tie over by this much."""
+
 COUNT = r"(-?\d(?:[\d,]*\d)?)"
 """A count in a pattern, with thousands separators and without the comma behind it.
 
@@ -110,7 +113,6 @@ def as_fraction(printed: Printed, *, accepted: int, drafted: int) -> Printed | N
     Printed(units=645, scale=1000)
     """
     for fraction in (printed, Printed(units=printed.units, scale=printed.scale * 100)):
-        # llama.cpp divides in single precision, which can push a tie over by this much.
-        if abs(accepted / drafted - fraction.value) <= fraction.half_width + 1e-7:
+        if abs(accepted / drafted - fraction.value) <= fraction.half_width + LEEWAY:
             return fraction
     return None

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from real_runs.engines.counts.printed import Printed, as_fraction
+import numpy as np
+from numpy.typing import NDArray
+
+from real_runs.engines.counts.printed import LEEWAY, Printed, as_fraction
 from real_runs.engines.counts.skips import NoCounts, NothingDrafted
 from simulator import ReportedRatio
 
@@ -71,3 +74,23 @@ def agreeing_fraction(printed: Printed, *, accepted: int, drafted: int) -> Print
             f"({accepted} accepted of {drafted} drafted)"
         )
     return fraction
+
+
+def agreeing_fractions(
+    units: NDArray[np.int64],
+    scale: int,
+    *,
+    accepted: NDArray[np.int64],
+    drafted: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Which of many printed rates, units / scale, agree with the counts, as `as_fraction` has it.
+
+    All have shape [lines].
+
+    >>> agreeing_fractions(np.array([645, 12]), 10, accepted=np.array([167, 3]), drafted=np.array([259, 9]))
+    array([ True, False])
+    """
+    share = accepted / np.maximum(drafted, 1)
+    return np.logical_or(
+        *(np.abs(share - units / each) <= 0.5 / each + LEEWAY for each in (scale, 100 * scale))
+    )

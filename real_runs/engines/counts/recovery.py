@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from functools import partial
+from typing import Literal, TypeAlias, TypeVar
 
 from real_runs.engines.counts.rounding import Bounds, Claim, agreement, agrees, depth_bounds
 from real_runs.engines.counts.skips import NoCounts
@@ -11,6 +12,8 @@ from real_runs.engines.counts.wording import counted
 from simulator import AcceptanceTotals, LengthRule
 
 Basis: TypeAlias = Literal["counted", "only one agrees", "full drafts", "unknown"]
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +69,7 @@ def _totals(claim: Claim, rounds: int | None, bounds: Bounds | None) -> Acceptan
         rule = "fixed"
     # Of an engine that lists all its positions everything holds by arithmetic.
     known = claim.longest == len(claim.survival) and 0 <= claim.accepted <= claim.drafted
-    make = _unchecked if known else AcceptanceTotals
+    make = partial(unchecked, AcceptanceTotals) if known else AcceptanceTotals
     return make(
         drafted=claim.drafted,
         accepted=claim.accepted,
@@ -79,12 +82,12 @@ def _totals(claim: Claim, rounds: int | None, bounds: Bounds | None) -> Acceptan
     )
 
 
-def _unchecked(**fields: object) -> AcceptanceTotals:
-    """The totals without their checks, which cost as much as all of the recovery."""
-    totals = object.__new__(AcceptanceTotals)
+def unchecked(kind: type[_T], **fields: object) -> _T:
+    """A frozen record without its checks, which cost as much as all of the recovery; give every field."""
+    made = object.__new__(kind)
     for name, value in fields.items():
-        object.__setattr__(totals, name, value)
-    return totals
+        object.__setattr__(made, name, value)
+    return made
 
 
 def _counts(claim: Claim) -> str:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
+
+from real_runs.engines.counts.wording import counted
 from real_runs.engines.reading import Skipped
 
 MOST_KEPT = 20
@@ -53,14 +57,32 @@ class Skips:
         self.total = 0
         self.undrafted = 0
         self.broken: Skipped | None = None
+        self.findings: Counter[str] = Counter()
         self.expected = ""
+        self._waiting: Callable[[], None] | None = None
 
     def guard(self, line: int, *, expected: str) -> Guard:
         """Record a NoCounts raised inside as the skip of `line`, which should look like `expected`."""
         return Guard(self, line, expected)
 
+    def let_wait(self, settle: Callable[[], None]) -> None:
+        """Let lines of one collector wait, to be taken together by `settle`; those of another wait no more.
+
+        They are taken before any other line is skipped: skips stay in the order of the lines.
+        """
+        if settle != self._waiting:
+            self.settle()
+            self._waiting = settle
+
+    def settle(self) -> None:
+        """Take the lines that wait."""
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting()
+
     def take(self, line: int, reason: NoCounts, expected: str) -> None:
         """Record what was raised for `line`."""
+        self.settle()
         if isinstance(reason, NothingDrafted):
             self.undrafted += 1
             self._add(Skipped(line=line, reason=str(reason), finding=reason.finding))
@@ -69,6 +91,7 @@ class Skips:
 
     def record(self, line: int, reason: str, *, expected: str, finding: str | None = None) -> None:
         """Record that `line` gives no counts although it should."""
+        self.settle()
         skipped = Skipped(line=line, reason=reason, finding=finding)
         if self.broken is None:
             self.broken, self.expected = skipped, expected
@@ -76,6 +99,8 @@ class Skips:
 
     def _add(self, skipped: Skipped) -> None:
         self.total += 1
+        if skipped.finding is not None:
+            self.findings[skipped.finding] += 1
         if len(self.kept) < MOST_KEPT:
             self.kept.append(skipped)
 
@@ -87,3 +112,14 @@ class Skips:
             return None
         lines = "1 more line was" if more == 1 else f"{more} more lines were"
         return f"{lines} skipped than are listed."
+
+    @property
+    def findings_note(self) -> str | None:
+        """The doctor's codes for what was skipped, with the number of lines; None without any."""
+        if not self.findings:
+            return None
+        codes = ", ".join(
+            f"{code.replace('_', ' ')} ({counted(number, 'line')})"
+            for code, number in self.findings.items()
+        )
+        return f"Findings in skipped lines: {codes}."

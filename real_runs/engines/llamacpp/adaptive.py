@@ -13,7 +13,7 @@ from real_runs.engines.counts.skips import NoCounts, Skips
 from real_runs.engines.counts.wording import counted
 from real_runs.engines.reading import Reading
 from real_runs.engines.text.lines import Line
-from simulator import AcceptanceTotals
+from simulator import AcceptanceTotals, LengthRule
 
 SHAPE = (
     "'adaptive draft depth seq ...: ... -> ... (n_draft=..., n_accepted=..., cur_accepted=..., "
@@ -40,8 +40,17 @@ _SAMPLE = Layout(
 _UNFAIR = (
     "only those after which the depth moved are printed, which is no fair sample of all rounds."
 )
+_SCHEDULED = (
+    "Every draft told had the length that was set: the depth looks back at what was kept, not at the "
+    "draft's confidence. Long drafts were made where much had been kept."
+)
+_SHORTENED = (
+    "{} shorter than the length that was set (--spec-draft-p-min, or the end of a text): what cut "
+    "the others is not known."
+)
 _OVERLAP = "The counters of the sequences hold these rounds too: never add the two."
 _SEQUENCE = re.compile(rf"draft depth seq\s++{COUNT}")
+_DEPTH = re.compile(rf"draft depth seq\s++\d++:\s*+{COUNT}\s*+->")
 _FIELDS = ("n_draft", "n_accepted", "cur_accepted", "cur_generated")
 _FIELD = {name: re.compile(rf"\b{name}=\s*+{COUNT}") for name in _FIELDS}
 
@@ -56,6 +65,13 @@ class _Sequence:
     steps: list[tuple[int, int]]
     lines: int = 1
     fell: int = 0
+    shortened: int = 0
+    unset: int = 0
+
+    @property
+    def length_rule(self) -> LengthRule:
+        """A schedule where every draft told had the length set; else a confidence may have cut some."""
+        return "unknown" if self.shortened or self.unset else "scheduled"
 
 
 class AdaptiveLines:
@@ -96,6 +112,9 @@ class AdaptiveLines:
             before.fell += drafted < before.drafted or accepted < before.accepted
             before.lines += 1
             before.line, before.accepted, before.drafted = line.number, accepted, drafted
+        depth = _DEPTH.search(line.text)
+        before.unset += depth is None
+        before.shortened += depth is not None and offered < as_count("the depth", depth[1])
         if self._steps < MOST_UNITS:
             before.steps.append((offered, kept))
             self._steps += 1
@@ -107,7 +126,11 @@ class AdaptiveLines:
         counters = Pool(_COUNTERS, self._source)
         sample = Pool(_SAMPLE, self._source)
         for number, each in sorted(self._sequences.items(), key=lambda item: item[1].line):
-            record = counted_totals(AcceptanceTotals(drafted=each.drafted, accepted=each.accepted))
+            record = counted_totals(
+                AcceptanceTotals(
+                    drafted=each.drafted, accepted=each.accepted, length_rule=each.length_rule
+                )
+            )
             counters.add(each.line, record, unit=unit_of(record, name=f"seq {number}"))
             if each.steps:
                 table = replace(from_steps(tuple(each.steps)), length_rule="unknown")
@@ -130,6 +153,12 @@ class AdaptiveLines:
                 f"The counters fell {times} (a new start): what came before is not counted."
             )
         notes.append("The draft length moves every few rounds, so there is no gamma.")
+        shortened = sum(each.shortened for each in self._sequences.values())
+        if shortened:
+            which = f"{counted(shortened, 'draft')} told {'is' if shortened == 1 else 'are'}"
+            notes.append(_SHORTENED.format(which))
+        elif not any(each.unset for each in self._sequences.values()):
+            notes.append(_SCHEDULED)
         return notes
 
     def _sample_notes(self) -> list[str]:

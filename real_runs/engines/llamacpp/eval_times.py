@@ -43,8 +43,10 @@ class EvalTimes:
             return
         tokens = as_count("tokens", match[2])
         printed = as_printed("eval time", match[1])
-        seconds = printed.units / (printed.scale * 1000)
-        task = _task(text)
+        self.keep(_task(text), tokens, printed.units / (printed.scale * 1000))
+
+    def keep(self, task: str, tokens: int, seconds: float) -> None:
+        """Keep the time of a task, and forget that of the first one of very many."""
         self._waiting.pop(task, None)
         if len(self._waiting) == MOST_WAITING:
             del self._waiting[next(iter(self._waiting))]
@@ -54,9 +56,18 @@ class EvalTimes:
     def of(self, text: str) -> tuple[str, EvalTime | None]:
         """The name of the line's task, and its time, which is then used up."""
         task = _task(text)
-        return task, self._waiting.pop(task, None)
+        return task, self.pop(task)
+
+    def pop(self, task: str) -> EvalTime | None:
+        """The time of a task, which is then used up."""
+        return self._waiting.pop(task, None)
+
+
+def task_name(slot: str, task: str) -> str:
+    """The name of a task."""
+    return f"slot {slot}, task {task}"
 
 
 def _task(text: str) -> str:
     match = _TASK.search(text)
-    return "" if match is None else f"slot {match[1]}, task {match[2]}"
+    return "" if match is None else task_name(match[1], match[2])

@@ -11,6 +11,8 @@ from real_runs.engines.llamacpp import examples as llamacpp_examples
 from real_runs.engines.llamacpp import requests as llamacpp_requests
 from real_runs.engines.llamacpp import scripts as llamacpp_scripts
 from real_runs.engines.llamacpp import statistics as llamacpp_statistics
+from real_runs.engines.llamacpp.usual import UsualLines
+from real_runs.engines.overlap import told_of_overlap
 from real_runs.engines.reading import Reading
 from real_runs.engines.text.lines import Line
 
@@ -40,6 +42,7 @@ class LlamaCpp:
 
     def __init__(self, source: str, skips: Skips) -> None:
         self._requests = llamacpp_requests.RequestLines(source, skips)
+        self._usual = UsualLines(skips, self._requests)
         self._statistics = llamacpp_statistics.StatisticsLines(source, skips)
         self._examples = llamacpp_examples.ExampleBlocks(source, skips)
         self._adaptive = llamacpp_adaptive.AdaptiveLines(source, skips)
@@ -54,24 +57,26 @@ class LlamaCpp:
 
     def take(self, line: Line) -> None:
         """Hand the line to the layouts whose marker it has."""
+        if self._usual.take(line):
+            return
         for collector, markers in self._layouts:
             if any(marker in line.text for marker in markers):
+                if collector is self._requests:
+                    self._usual.settle()
                 collector.take(line)
 
     def readings(self, lines: int) -> list[Reading]:
         """A Reading of the requests, one per implementation of the statistics, and of all else."""
+        self._usual.settle()
         requests = self._requests.readings(lines)
         statistics = self._statistics.readings(lines)
         if requests and statistics:
             requests, statistics = _with_shared_clock(requests, statistics)
             requests, statistics = _overlapping(requests), _overlapping(statistics)
-        return [
-            *requests,
-            *statistics,
-            *self._examples.readings(lines),
-            *self._adaptive.readings(lines),
-            *self._scripts.readings(lines),
-        ]
+        others = (self._examples, self._adaptive, self._scripts)
+        return told_of_overlap(
+            [[*requests, *statistics], *(each.readings(lines) for each in others)]
+        )
 
 
 def _overlapping(readings: list[Reading]) -> list[Reading]:

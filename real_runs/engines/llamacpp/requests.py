@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from real_runs.engines.counts.batch import Batch
 from real_runs.engines.counts.pool import Extras, Layout, Pool, unit_of
 from real_runs.engines.counts.printed import COUNT, Printed, as_count, as_printed, as_survival
 from real_runs.engines.counts.ratios import Ratios, agreeing_fraction, check_counts
@@ -16,7 +20,7 @@ from real_runs.engines.llamacpp.eval_times import EvalTime, EvalTimes
 from real_runs.engines.llamacpp.timings import request_totals
 from real_runs.engines.reading import Reading
 from real_runs.engines.text.lines import Line
-from simulator import Clock
+from simulator import Clock, CountedUnit
 
 SHAPE = (
     "'draft acceptance = ... ( ... accepted / ... generated), mean len = ...' (llama.cpp server)"
@@ -28,7 +32,10 @@ _LAYOUT = Layout(
     name="acceptance per request",
     unit="request",
     averaged_over="one request",
-    definition="accepted / drafted of one request, with drafts shorter than the limit among them.",
+    definition=(
+        "accepted / drafted of one request, with drafts shorter than the limit among them; rounds "
+        "without a draft are not counted."
+    ),
 )
 _TIMED = (
     "Decoding time is the eval time of the requests, summed as if each ran alone; target passes without a "
@@ -64,7 +71,7 @@ class RequestLines:
     def __init__(self, source: str, skips: Skips) -> None:
         self._skips = skips
         self._pool = Pool(_LAYOUT, source)
-        self._times = EvalTimes()
+        self.times = EvalTimes()
         self._waiting: _Request | None = None  # its positions may follow on a line of their own
         self._records = self._timed = self._tokens = self._passes = self._undrafted = 0
         self._seconds = 0.0
@@ -74,12 +81,12 @@ class RequestLines:
         before, *requests = _HEAD.split(line.text)
         if "eval time" in line.text:
             with self._skips.guard(line.number, expected=SHAPE):
-                self._times.take(line.text)
+                self.times.take(line.text)
         for text in requests:
-            self._settle()
+            self.settle()
             with self._skips.guard(line.number, expected=SHAPE):
                 request = _parsed(line.number, text)
-                task, timing = self._times.of(before)
+                task, timing = self.times.of(before)
                 self._waiting = replace(request, task=task, timing=timing)
         if not requests and "acc per pos" in line.text:
             with self._skips.guard(line.number, expected=SHAPE):
@@ -93,7 +100,14 @@ class RequestLines:
         ratios = replace(request.ratios, survival=_survival(line.text))
         self._waiting = replace(request, ratios=ratios)
 
-    def _settle(self) -> None:
+    def wait_with(self, line: Line, *, task: str, timing: EvalTime | None) -> None:
+        """Let the one request of a line wait, whose time is known; the one before it is settled."""
+        self.settle()
+        _, text = _HEAD.split(line.text)
+        self._waiting = replace(_parsed(line.number, text), task=task, timing=timing)
+
+    def settle(self) -> None:
+        """Add the request that waits for its positions."""
         request, self._waiting = self._waiting, None
         if request is None:
             return
@@ -106,15 +120,47 @@ class RequestLines:
             self._records += 1
             self._passes += passes
             if timing is not None:
-                self._timed += 1
-                self._tokens += timing.tokens - 1
-                self._seconds += timing.seconds
-                left = timing.tokens - 1 - request.accepted - (record.totals.rounds or 0)
-                self._undrafted += max(left, 0) if record.totals.rounds else 0
+                self._add_time(timing, request.accepted, record.totals.rounds or 0)
+
+    def has_room_for(self, depths: int) -> bool:
+        """Whether requests of so many positions can be added beside the others."""
+        return self._pool.has_room_for(depths)
+
+    def add_many(
+        self,
+        lines: Sequence[int],
+        records: Batch,
+        *,
+        tasks: Sequence[str],
+        timings: Sequence[EvalTime | None],
+    ) -> None:
+        """Add many requests of as many positions, as `settle` does with each."""
+        self._records += len(lines)
+        rounds = np.where(records.known, records.fewest, 0).tolist()
+        for timing, accepted, counted_rounds in zip(
+            timings, records.accepted.tolist(), rounds, strict=True
+        ):
+            if timing is not None:
+                self._add_time(timing, accepted, counted_rounds)
+        units = (
+            CountedUnit(
+                counts=counts, name=task, decode_s=None if timing is None else timing.seconds
+            )
+            for counts, task, timing in zip(records.counts(), tasks, timings, strict=True)
+        )
+        self._pool.add_many(lines, records, units)
+
+    def _add_time(self, timing: EvalTime, accepted: int, rounds: int) -> None:
+        """Add the time of a request of so many rounds, 0 where they are not known."""
+        self._timed += 1
+        self._tokens += timing.tokens - 1
+        self._seconds += timing.seconds
+        if rounds:
+            self._undrafted += max(timing.tokens - 1 - accepted - rounds, 0)
 
     def readings(self, lines: int) -> list[Reading]:
         """One Reading of everything summed; empty if no line gave counts."""
-        self._settle()
+        self.settle()
         notes = []
         if self._passes:
             notes.append(_PASSES.format(counted(self._passes, "request")))

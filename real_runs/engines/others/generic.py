@@ -27,6 +27,10 @@ _ABOUT = re.compile(
     r"|tok(?:en)?s?[_ /](?:per[_ ])?(?:round|forward|pass|step)",
     re.IGNORECASE,
 )
+_TABLE_VALUES = re.compile(r"\|\s*+[*`~≈]*+[+-]?\d[\d.,]*+\s?%?[*`]*+\s*+(?=\|)")
+_COLUMNS = (
+    "Rows of the table have several values: the first of each row is read, the others are not."
+)
 _SURE = ("simulated_acc_len", "nextn_accepted")
 """Names that stand for one quantity and nothing else: they need no second one."""
 
@@ -71,6 +75,8 @@ class NamesAndValues:
             self._close()
         if not self._pairs:
             self._first_line = line.number
+        if len(_TABLE_VALUES.findall(line.text)) > 1:
+            self._notes[_COLUMNS] = None
         self._pairs.update(mine)
         self._about = self._about or _ABOUT.search(line.text) is not None
         self._sure = self._sure or any(name in line.text for name in _SURE)
@@ -124,7 +130,7 @@ class NamesAndValues:
                 definition=_LAYOUT.definition,
                 lines=lines,
                 used=1,
-                notes=("Ratios are printed, and no counts.", *record.notes),
+                notes=("Ratios are printed, and no counts.", *record.notes, *self._notes),
                 gamma=record.gamma,
                 emitted=record.emitted,
                 clock=Clock(tokens_per_s=record.tokens_per_s),

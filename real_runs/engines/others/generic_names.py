@@ -83,14 +83,17 @@ _VALUE = re.compile(
     rf"\[\s*(?P<list>\d[\d, ]{{0,300}}\d)\s*\]"
     rf"|(?<![\w.,/])(?P<part>{_COUNT})\s?/\s?(?P<whole>{_COUNT})(?![\w./])"
     rf"|(?<![\w.,])[~≈]?\s?(?P<low>{_NUMBER})\s?(?P<percent>%)?"
-    rf"(?:\s?[-–—~]\s?(?P<high>{_NUMBER})\s?(?P<high_percent>%)?)?(?![\w.]*\d)"
+    rf"(?:\s?[-–—~]\s?(?P<high>{_NUMBER})\s?(?P<high_percent>%)?)?(?![\w.]*\d)",
+    re.ASCII,
 )
 _PHRASES = (
     re.compile(
-        rf"(?P<rounds>{_COUNT}) (?:forwards?|rounds?|steps?|passes) per (?P<emitted>{_COUNT}) tok"
+        rf"(?P<rounds>{_COUNT}) (?:forwards?|rounds?|steps?|passes) per (?P<emitted>{_COUNT}) tok",
+        re.ASCII,
     ),
     re.compile(
-        rf"(?P<emitted>{_COUNT}) tokens in (?P<rounds>{_COUNT}) (?:forwards?|rounds?|steps?|passes)"
+        rf"(?P<emitted>{_COUNT}) tokens in (?P<rounds>{_COUNT}) (?:forwards?|rounds?|steps?|passes)",
+        re.ASCII,
     ),
 )
 _PER_ROUND = re.compile(r"\s?tok(?:en)?s?\s?/\s?(?:forward|round|step|pass)\b", re.IGNORECASE)

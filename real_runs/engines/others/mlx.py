@@ -7,7 +7,13 @@ from dataclasses import replace
 
 from real_runs.engines.counts.lengths import counted_totals
 from real_runs.engines.counts.pool import Extras, Layout, Pool, unit_of
-from real_runs.engines.counts.printed import COUNT, as_count, as_fraction, as_printed
+from real_runs.engines.counts.printed import (
+    COUNT,
+    MOST_DEPTHS,
+    as_count,
+    as_fraction,
+    as_printed,
+)
 from real_runs.engines.counts.ratios import Ratios, check_counts
 from real_runs.engines.counts.recovery import with_rounds
 from real_runs.engines.counts.rounding import Claim
@@ -93,7 +99,9 @@ class MLXLines:
             raise NoCounts("tokens were drafted in no round")
         length = _LENGTH.search(line.text)
         block = _BLOCK.search(line.text)
-        gamma = None if block is None else max(as_count("block_size", block[1]) - 1, 0)
+        gamma = None if block is None else as_count("block_size", block[1]) - 1
+        if gamma is not None and not 1 <= gamma <= MOST_DEPTHS:
+            gamma = None  # a block of the target's token alone drafts nothing
         fits = gamma is not None and drafted <= count * gamma
         ratios = Ratios(
             length=None if length is None else as_printed("tokens_per_round", length[1])

@@ -62,7 +62,7 @@ class Tokens:
         self._close()
         notes = []
         if self._cut:
-            notes.append(f"{counted(self._cut, 'last round')} ended at a limit and are left out.")
+            notes.append(f"{counted(self._cut, 'last round')} ended at a limit: not counted.")
         return self._pool.readings(
             lines, notes=tuple(notes), extras=Extras(emitted=self._tokens, method="draft_model")
         )

@@ -11,11 +11,18 @@ from functools import partial
 from real_runs.engines.counts.pool import Extras, Layout, Pool, Record, unit_of
 from real_runs.engines.counts.skips import Skips
 from real_runs.engines.counts.wording import counted
-from real_runs.engines.prometheus.counts import Schema, bare_name, counts_of, summed
+from real_runs.engines.prometheus.counts import (
+    Schema,
+    bare_name,
+    counts_of,
+    lacks_drafted,
+    ratios_of,
+    summed,
+)
 from real_runs.engines.prometheus.exposition import Samples, Series, Snapshots
 from real_runs.engines.reading import Reading
 from real_runs.engines.text.lines import Line
-from simulator import AcceptanceTable, Clock
+from simulator import AcceptanceTable, Clock, ReportedRatio
 
 MOST_MODELS = 32
 LONGEST_NAME = 100
@@ -38,7 +45,7 @@ LLAMACPP = Schema(
     engine="llama.cpp",
     prefix="llamacpp:",
     shape="'llamacpp:spec_decode_num_drafts_total ...' (Prometheus, llama.cpp)",
-    definition=f"{_DEFINITION}; rounds are drafts.",
+    definition=f"{_DEFINITION}; rounds without a draft are not counted.",
     rounds="llamacpp:spec_decode_num_drafts",
     drafted="llamacpp:spec_decode_num_draft_tokens",
     accepted="llamacpp:spec_decode_num_accepted_tokens",
@@ -119,13 +126,20 @@ class Counters:
             return []
         whole = snapshots.number == 1 and not self._before
         grown = summed(series, schema, whole=whole)
-        record, notes = counts_of(grown, schema)
         name = f"Prometheus counters of {model}" if named else "Prometheus counters"
+        over = "since the server started" if whole else "between two snapshots"
+        if lacks_drafted(grown, schema):
+            ratios, notes = ratios_of(grown, schema, averaged_over=over)
+            said = self._what_is_counted(series, whole=whole)
+            return [
+                self._of_ratios(f"{name} without drafted tokens", ratios, [*said, *notes], lines)
+            ]
+        record, notes = counts_of(grown, schema)
         layout = Layout(
             engine=schema.engine,
             name=name,
             unit="snapshot",
-            averaged_over="since the server started" if whole else "between two snapshots",
+            averaged_over=over,
             definition=schema.definition,
         )
         pool = Pool(layout, self._source)
@@ -145,6 +159,21 @@ class Counters:
                 undrafted_rounds=undrafted,
                 clock=Clock(s_per_round=seconds / steps if steps and seconds > 0.0 else None),
             ),
+        )
+
+    def _of_ratios(
+        self, name: str, ratios: tuple[ReportedRatio, ...], notes: list[str], lines: int
+    ) -> Reading:
+        return Reading(
+            engine=self._schema.engine,
+            layout=name,
+            source=self._source,
+            counts=None,
+            printed=ratios,
+            definition=self._schema.definition,
+            lines=lines,
+            used=1,
+            notes=tuple(notes),
         )
 
     def _what_is_counted(self, series: list[Series], *, whole: bool) -> list[str]:

@@ -9,9 +9,10 @@ from real_runs.engines.counts.pool import Record
 from real_runs.engines.counts.printed import MOST_DEPTHS
 from real_runs.engines.counts.ratios import check_counts
 from real_runs.engines.counts.recovery import Recovered
-from real_runs.engines.counts.skips import NoCounts
+from real_runs.engines.counts.skips import NoCounts, NothingDrafted
+from real_runs.engines.counts.wording import counted
 from real_runs.engines.prometheus.exposition import Series
-from simulator import AcceptanceTotals
+from simulator import AcceptanceTotals, ReportedRatio
 
 LARGEST = 2.0**53
 """Beyond it, a float of Prometheus no longer holds every whole number."""
@@ -109,6 +110,46 @@ def counts_of(grown: Grown, schema: Schema) -> tuple[Record, list[str]]:
         return table, notes
     basis, allowed = ("unknown", (1, drafted)) if rounds is None else ("counted", (rounds, rounds))
     return Recovered(totals=totals, basis=basis, allowed=allowed), notes  # type: ignore[arg-type]
+
+
+def lacks_drafted(grown: Grown, schema: Schema) -> bool:
+    """Whether rounds and accepted tokens are there, and drafted tokens, without which no counts are, not."""
+    return (
+        schema.drafted not in grown.sums and {schema.rounds, schema.accepted} <= grown.sums.keys()
+    )
+
+
+def ratios_of(
+    grown: Grown, schema: Schema, *, averaged_over: str
+) -> tuple[tuple[ReportedRatio, ...], list[str]]:
+    """Tokens per round of rounds and accepted tokens alone, with the survival where positions add up."""
+    rounds, accepted = _whole(grown, schema.rounds), _whole(grown, schema.accepted)
+    if rounds == 0:
+        if accepted:
+            raise NoCounts(
+                f"{accepted} accepted tokens in no round", finding="length_outside_range"
+            )
+        raise NothingDrafted("no draft in these counters")
+    by_depth, notes = _by_depth(grown, accepted=accepted, rounds=rounds)
+    values: list[tuple[str, float, int | None]] = [
+        ("tokens_per_round", 1.0 + accepted / rounds, None)
+    ]
+    values += [("survival", kept / rounds, depth) for depth, kept in enumerate(by_depth or ())]
+    ratios = tuple(
+        ReportedRatio(
+            quantity=quantity,
+            value=value,
+            half_width=0.0,
+            averaged_over=averaged_over,
+            depth=depth,
+        )
+        for quantity, value, depth in values
+    )
+    missing = (
+        f"{schema.drafted} is not in the text, so accepted / drafted is unknown: ratios over "
+        f"{counted(rounds, 'round')} only."
+    )
+    return ratios, [missing, *notes]
 
 
 def _by_depth(

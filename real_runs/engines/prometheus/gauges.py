@@ -136,6 +136,12 @@ class GaugeLines:
         }
         if not named:
             raise NoCounts(f"no gauge of {' or '.join(gauges.quantities)}")
+        efficiency = named.get("efficiency")
+        if efficiency is not None and efficiency.value > 1.0:
+            raise NoCounts(
+                f"an efficiency of {efficiency.value:g}, above 1: more tokens than were asked for",
+                finding="unit_error",
+            )
         length = named.get("tokens_per_round")
         window, steps = _setting(values, gauges.window), _setting(values, gauges.steps)
         _check_length(length, window)

@@ -8,17 +8,17 @@ from itertools import pairwise
 from real_runs.engines.counts.skips import Skips
 from real_runs.engines.counts.wording import counted
 from real_runs.engines.reading import Reading
-from real_runs.engines.sglang.decode_line import DecodeLine, read_decode_line
+from real_runs.engines.sglang.decode_line import HEAD, USUAL, DecodeLine, rank_of, read_decode_line
 from real_runs.engines.sglang.pace import Pace
-from real_runs.engines.sglang.rate import Meaning, RateWindows
+from real_runs.engines.sglang.rate import MOST_SEEN, Meaning, RateWindows
 from real_runs.engines.sglang.state import Told
 from real_runs.engines.text.lines import Line
 from simulator import ReportedRatio
 
 SHAPE = "'Decode batch, #running-req: ..., accept len: ..., gen throughput (token/s): ...' (SGLang)"
-MARKERS = ("Decode batch", "accept len")
+MARKERS = (HEAD, "accept len")
 
-_HEAD = re.compile(r"Decode batch(?: \[\d+\])?")
+_HEAD = re.compile(rf"{HEAD}(?: \[\d+\])?")
 _DEFINITION = (
     "accept len is tokens per round, bonus token included, of the requests running on one rank."
 )
@@ -37,7 +37,8 @@ class DecodeLines:
         self._windows = RateWindows()
         self._wrapped: Line | None = None
         self._lines = 0
-        self._last: DecodeLine | None = None
+        self._last: str | None = None
+        self._ratios_of: dict[tuple[str, str | None], tuple[float, float | None]] = {}
         self._ranks: set[str] = set()
         self._weight = self._lengths = 0.0
         self._rate_weight = self._rates = 0.0
@@ -45,6 +46,8 @@ class DecodeLines:
 
     def take(self, line: Line) -> None:
         """Add the ratios of every decode line in the text, or note why there are none."""
+        if self._take_usual(line):
+            return
         heads = [match.start() for match in _HEAD.finditer(line.text)]
         if not heads:
             self._take(line.number, self._joined(line))
@@ -57,6 +60,30 @@ class DecodeLines:
                 self._wrapped = Line(number=line.number, text=text)
             else:
                 self._take(line.number, text)
+
+    def _take_usual(self, line: Line) -> bool:
+        """Add a decode line as most are; False for any other.
+
+        Of two digits there are few ratios, and a log repeats them: they are checked once.
+        """
+        head, _, body = line.text.partition(HEAD)
+        usual = USUAL.match(body)
+        if usual is None or "cap len" in body or HEAD in body:
+            return False
+        self._settle()
+        running, length_text, rate_text, tokens_per_s = usual.groups()
+        ratios = self._ratios_of.get((length_text, rate_text))
+        if ratios is not None:
+            length, rate = ratios
+            self._windows.lines += rate is not None
+            self._last = line.text
+            self._count(rank_of(head), int(running), length, rate, float(tokens_per_s))
+            return True
+        self._take(line.number, line.text)
+        if self._last is line.text and len(self._ratios_of) < MOST_SEEN:
+            rate = None if rate_text is None else float(rate_text)
+            self._ratios_of[length_text, rate_text] = float(length_text), rate
+        return True
 
     def _joined(self, line: Line) -> str:
         """The line behind the wrapped head that it goes on from, if there is one close by."""
@@ -73,37 +100,42 @@ class DecodeLines:
 
     def _take(self, number: int, text: str) -> None:
         with self._skips.guard(number, expected=SHAPE):
-            self._add(read_decode_line(text))
+            line = read_decode_line(text)
+            if line.rate is not None:
+                self._windows.add(line.length, line.rate)
+            rate = None if line.rate is None else line.rate.value
+            self._last = text
+            self._count(line.rank, line.running, line.length.value, rate, line.tokens_per_s)
 
-    def _add(self, line: DecodeLine) -> None:
+    def _count(
+        self,
+        rank: str,
+        running: int | None,
+        length: float,
+        rate: float | None,
+        tokens_per_s: float | None,
+    ) -> None:
         self._lines += 1
-        self._last = line
         if len(self._ranks) < 1024:
-            self._ranks.add(line.rank)
+            self._ranks.add(rank)
         # Lines come after equally many passes, so rounds are as the running requests.
-        weight, length = line.running or 1, line.length.value
+        weight = running or 1
         self._weight += weight
         self._lengths += weight * length
         self._shortest = min(self._shortest, length)
         self._longest = max(self._longest, length)
-        if line.rate is not None:
-            self._windows.add(line.length, line.rate)
+        if rate is not None:
             self._rate_weight += weight
-            self._rates += weight * line.rate.value
-        if line.running is not None and line.tokens_per_s is not None:
-            self._pace.add(
-                line.rank,
-                running=line.running,
-                length=length,
-                tokens_per_s=line.tokens_per_s,
-            )
+            self._rates += weight * rate
+        if running is not None and tokens_per_s is not None:
+            self._pace.add(rank, running=running, length=length, tokens_per_s=tokens_per_s)
 
     def readings(self, lines: int) -> list[Reading]:
         """One Reading of all decode lines; empty if none had an accept length."""
         self._settle()
         if self._last is None:
             return []
-        meaning = self._meaning()
+        last, meaning = read_decode_line(self._last), self._meaning()
         window = self._told.setting
         gamma = None if window is None else window.gamma
         if gamma is None and not self._told.changing and meaning is not None and meaning.window:
@@ -114,11 +146,11 @@ class DecodeLines:
                 layout="decode lines",
                 source=self._source,
                 counts=None,
-                printed=tuple(self._ratios(self._last, meaning)),
+                printed=tuple(self._ratios(last, meaning)),
                 definition=_DEFINITION,
                 lines=lines,
                 used=self._lines,
-                notes=tuple(self._notes(self._last, meaning)),
+                notes=tuple(self._notes(last, meaning)),
                 gamma=gamma,
                 clock=self._pace.clock,
                 method=self._told.method,
@@ -161,6 +193,9 @@ class DecodeLines:
     def _notes(self, last: DecodeLine, meaning: Meaning | None) -> list[str]:
         notes = ["Ratios only: a decode line does not say how many rounds it counts."]
         if self._lines > 1:
+            notes.append(
+                "Without counts the lines are no intervals that could be compared over time."
+            )
             notes.append(
                 f"{self._lines} decode lines, accept len {self._shortest:g} to {self._longest:g}: their "
                 "mean takes every line for equally many passes (decode_log_interval) of the requests "

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from real_runs.engines.counts.printed import COUNT, Printed, as_count, as_printed
 from real_runs.engines.counts.skips import NoCounts, NothingDrafted
 
+HEAD = "Decode batch"
 _RANK = re.compile(r"\b(DP\d{1,5})\b")
 _RUNNING = re.compile(rf"#running-req:\s*+{COUNT}")
 _THROUGHPUT = re.compile(r"gen throughput(?: \(token/s\))?:\s*+([\w.+-]++)")
@@ -15,7 +16,7 @@ _LENGTH = re.compile(r"(?<!block )accept len:\s*+([\w.+-]++)")
 _RATE = re.compile(r"accept rate:\s*+([\w.+-]++)")
 _CAP = re.compile(r"cap len:\s*+([\w.+-]++)")
 # The order of fields in every release so far, and the only one that is read fast.
-_USUAL = re.compile(
+USUAL = re.compile(
     r"[^#]{0,40}+#running-req: (\d{1,9}),(?>.*?(?<!block )accept len: )(\d{1,3}\.\d\d),"
     r"(?: accept rate: ([01]\.\d\d),)?(?>.*?gen throughput \(token/s\): )(\d{1,9}\.\d\d)(?![\w.])"
 )
@@ -47,16 +48,16 @@ def read_decode_line(text: str) -> DecodeLine:
     >>> line.running, line.length.value, line.tokens_per_s
     (8, 2.84, 701.2)
     """
-    head, marker, body = text.partition("Decode batch")
+    head, marker, body = text.partition(HEAD)
     if not marker:
         head, body = "", text
-    usual = _USUAL.match(body)
+    usual = USUAL.match(body)
     if usual is not None and "cap len" not in body:
         running_text, length_text, rate_text, throughput_text = usual.groups()
         return _checked(
             DecodeLine(
                 length=as_printed("accept len", length_text),
-                rank=_rank(head),
+                rank=rank_of(head),
                 running=int(running_text),
                 rate=None if rate_text is None else as_printed("accept rate", rate_text),
                 tokens_per_s=float(throughput_text),
@@ -70,7 +71,7 @@ def read_decode_line(text: str) -> DecodeLine:
     return _checked(
         DecodeLine(
             length=length,
-            rank=_rank(head),
+            rank=rank_of(head),
             running=None if running is None else as_count("#running-req", running[1]),
             rate=_printed(_RATE, "accept rate", body),
             tokens_per_s=None if throughput is None else throughput.value,
@@ -95,7 +96,8 @@ def _checked(line: DecodeLine) -> DecodeLine:
     return line
 
 
-def _rank(head: str) -> str:
+def rank_of(head: str) -> str:
+    """The data-parallel rank that stands before a decode line; empty if there is none."""
     rank = _RANK.search(head[-160:]) if "DP" in head else None
     return "" if rank is None else rank[1]
 

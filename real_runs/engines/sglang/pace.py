@@ -55,9 +55,11 @@ class Pace:
         if rank not in self._first and len(self._first) < 1024:
             self._first[rank] = (running, tokens, seconds)
             return
-        self._bins.setdefault(round(math.log(seconds) / _PER_BIN), _Bin()).add(
-            running, tokens, seconds
-        )
+        place = round(math.log(seconds) / _PER_BIN)
+        found = self._bins.get(place)
+        if found is None:
+            found = self._bins[place] = _Bin()
+        found.add(running, tokens, seconds)
 
     @property
     def _kept(self) -> _Bin:

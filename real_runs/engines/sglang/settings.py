@@ -74,11 +74,13 @@ class DraftSetting:
 
     @property
     def gamma(self) -> int | None:
-        """The longest chain that a round drafts; None if the setting does not say."""
+        """The longest chain that a round drafts; None if the setting does not say, or drafts nothing."""
         known = [self.steps] if self.steps is not None else []
         if self.window is not None and not (self.tree and known):
             known.append(max(self.window - 1, 0))
-        return None if not known or (self.tree and self.steps is None) else min(known)
+        if not known or (self.tree and self.steps is None):
+            return None
+        return min(known) if 1 <= min(known) <= MOST_DEPTHS else None
 
     @property
     def sentence(self) -> str | None:

@@ -187,7 +187,7 @@ class BenchBlocks:
                 notes=(*reading.notes, *said),
                 clock=clock,
                 gamma=gamma,
-                emitted=self._output.total,
+                emitted=self._output.total if self._output.runs else None,
                 version="V1",
             )
         ]

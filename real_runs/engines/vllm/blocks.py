@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from real_runs.engines.counts.printed import MOST_DEPTHS, Printed
@@ -16,6 +17,11 @@ MOST_NOTES = 4
 """Notes on single blocks that are kept."""
 
 _MOST_DECIMALS = 10**10
+_ROUNDING = 1e-9  # of adding decimals in binary
+_PADDED = (
+    "Ratios agree with the counts only without the zeros at their end: they are taken as rounded "
+    "more coarsely than printed."
+)
 
 RECOVERED = "Counts per depth are recovered from rounded ratios."
 
@@ -79,8 +85,28 @@ def block_counts(block: Block) -> BlockCounts:
     """The counts of a block; NoCounts if its numbers contradict each other.
 
     A list of positions that is too short for the drafted tokens was cut by whoever copied it: then
-    it bounds nothing, and the draft length is drafted / rounds where that is a whole number.
+    it bounds nothing, and the draft length is drafted / rounds where that is a whole number. Ratios
+    that contradict the counts as printed are taken without the zeros at their end, which whoever
+    typed 76.0 into two digits put there: rounded more coarsely they bound less, and nothing wrong.
     """
+    try:
+        return _block_counts(block)
+    except NothingDrafted:
+        raise
+    except NoCounts:
+        padded = _without_zeros(block)
+        if padded == block:
+            raise
+        try:
+            found = _block_counts(padded)
+        except NoCounts:
+            found = None
+        if found is None:
+            raise
+        return replace(found, notes=(*found.notes, _PADDED))
+
+
+def _block_counts(block: Block) -> BlockCounts:
     check_counts(accepted=block.accepted, drafted=block.drafted, of="in this run")
     if block.rounds == 0:
         raise NoCounts(f"{counted(block.drafted, 'drafted token')} in no round")
@@ -99,12 +125,38 @@ def block_counts(block: Block) -> BlockCounts:
         longest=longest,
     )
     ratios = Ratios(fraction=fraction, length=block.length, survival=block.survival)
+    if not whole and not _falls_within(block.survival, block.accepted / block.rounds):
+        raise NoCounts(
+            f"the positions listed contradict {block.accepted} accepted tokens in "
+            f"{counted(block.rounds, 'round')}"
+        )
     return BlockCounts(
         recovered=with_rounds(claim, block.rounds),
         ratios=ratios,
         gamma=longest,
         notes=() if whole else _cut_short(listed, block.drafted / block.rounds, longest),
     )
+
+
+def _without_zeros(block: Block) -> Block:
+    return replace(
+        block,
+        fraction=None if block.fraction is None else _coarser(block.fraction),
+        length=None if block.length is None else _coarser(block.length),
+        survival=tuple(_coarser(printed) for printed in block.survival),
+    )
+
+
+def _coarser(printed: Printed) -> Printed:
+    """The number as rounded to its last digit that is not 0, if that is behind the point.
+
+    >>> _coarser(Printed(units=7600, scale=100))
+    Printed(units=76, scale=1)
+    """
+    units, scale = printed.units, printed.scale
+    while units and scale > 1 and units % 10 == 0:
+        units, scale = units // 10, scale // 10
+    return Printed(units=units, scale=scale)
 
 
 def as_percent(printed: Printed) -> Printed:
@@ -146,28 +198,45 @@ def ratios_alone(ratios: Ratios) -> Ratios:
     """The ratios of a block without counts; NoCounts where they contradict each other or are none."""
     if ratios.length is None and not ratios.survival:
         raise NothingDrafted("no draft in this run")
-    if not replace(ratios, survival=()).consistent or not _can_be_cut(ratios):
+    if ratios.fraction is not None and ratios.fraction.value > 1.0:
+        raise NoCounts(
+            f"an acceptance rate of {ratios.fraction.value * 100.0:g} per cent, above 100",
+            finding="unit_error",
+        )
+    if ratios.length is not None and ratios.length.value + ratios.length.half_width < 1.0:
+        raise NoCounts(
+            f"an acceptance length of {ratios.length.value:g}, and a round emits one token at least",
+            finding="length_outside_range",
+        )
+    if not _can_be_cut(ratios):
         raise NoCounts("the printed ratios contradict each other")
     return ratios
 
 
 def _can_be_cut(ratios: Ratios) -> bool:
     """Whether the positions fall, and the sum of those listed is at most the length less 1."""
-    if ratios.consistent or ratios.length is None:
-        return ratios.consistent
-    values = [printed.value for printed in ratios.survival]
-    slack = ratios.length.half_width + sum(printed.half_width for printed in ratios.survival)
-    falls = values[0] <= 1.0 and values == sorted(values, reverse=True)
-    return falls and sum(values) < ratios.length.value - 1.0 + slack
+    length = ratios.length
+    return _falls_within(
+        ratios.survival, math.inf if length is None else length.value - 1.0 + length.half_width
+    )
+
+
+def _falls_within(survival: tuple[Printed, ...], total: float) -> bool:
+    """Whether the first positions of a list are shares that fall and sum to the total at most."""
+    values = [printed.value for printed in survival]
+    slack = sum(printed.half_width for printed in survival) + _ROUNDING
+    falls = values == sorted(values, reverse=True) and max(values, default=0.0) <= 1.0
+    return falls and sum(values) <= total + slack
 
 
 def _cut_short(listed: int, mean: float, longest: int | None) -> tuple[str, ...]:
     which = f"Only the first {counted(listed, 'position')} of" if listed else "No position of"
+    verb = "are" if listed > 1 else "is"
     if longest is None:
-        return (f"{which} drafts of {mean:.3g} tokens on average is printed.",)
+        return (f"{which} drafts of {mean:.3g} tokens on average {verb} printed.",)
     return (
         (
-            f"{which} drafts of {counted(longest, 'token')} is printed; that every draft has as many "
-            "rests on drafted / rounds."
+            f"{which} drafts of {counted(longest, 'token')} {verb} printed: that length is drafted / "
+            "rounds, taken for every draft."
         ),
     )

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
+from real_runs.engines.counts.many import Flags, Ints
 from real_runs.engines.counts.wording import counted
+from real_runs.engines.vllm.columns import NOT_KNOWN, Intervals
 from real_runs.engines.vllm.throughput import Throughput, Throughputs
 from simulator import Clock
 
 _IDLE = "an interval can hold idle time and prefill, so the time of a round is at most what follows"
 _UNEXPLAINED = 0.02
 """Throughput is printed to 0.1 tokens per second: what is said of the rest must be beyond that."""
+
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(slots=True)
@@ -20,6 +28,17 @@ class _Sum:
     rate: float = 0.0
     running: float = 0.0
     running_known: bool = True
+
+    def add_many(
+        self, which: Flags, per_s: Floats, rounds: Ints, accepted: Ints, running: Ints
+    ) -> None:
+        """Add the intervals `which`, one after the other: sums of floats depend on the order."""
+        rate = rounds * per_s * rounds / np.maximum(rounds + accepted, 1)
+        self.intervals += int(which.sum())
+        self.rounds = _added(self.rounds, rounds[which])
+        self.rate = _added(self.rate, rate[which])
+        self.running = _added(self.running, (rounds * np.maximum(running, 0))[which])
+        self.running_known &= bool((running[which] != NOT_KNOWN).all())
 
 
 @dataclass(slots=True)
@@ -60,6 +79,20 @@ class IntervalClock:
         """Add the tokens that an interval generated, beside those of the rounds it counts."""
         self.generated += line.tokens_per_s * seconds
         self.explained += of_rounds
+
+    def add_many(self, found: Intervals) -> None:
+        """Add many intervals, each as the three above do."""
+        rounds, accepted = found.records.fewest, found.records.accepted
+        per_s, running, seconds = found.tokens_per_s, found.running, found.seconds
+        counts = (rounds > 0) & (per_s > 0.0)
+        for into, which in ((self.ended, running == 0), (self.busy, running != 0)):
+            into.add_many(counts & which, per_s, rounds, accepted, running)
+        timed = found.records.known & (seconds == seconds)  # noqa: PLR0124 — not NaN
+        self.timed_rounds += int(rounds[timed].sum())
+        self.timed_s = _added(self.timed_s, seconds[timed])
+        told = found.has_beside & (seconds == seconds)  # noqa: PLR0124
+        self.generated = _added(self.generated, (per_s * seconds)[told])
+        self.explained += int((rounds + accepted)[told].sum())
 
     def clock(self, *, tokens_per_round: float, beside: Throughputs) -> Clock:
         """The clock of all intervals; empty where no throughput stands beside counts."""
@@ -122,3 +155,8 @@ class IntervalClock:
             return None
         highest, _ = beside.undrafted.get(round(running), (0.0, 0))
         return highest if highest >= chosen.rate / chosen.rounds else None
+
+
+def _added(first: float, numbers: Floats | Ints) -> float:
+    """The sum from the first to the last, in this order."""
+    return float(np.cumsum(np.append(first, numbers))[-1])

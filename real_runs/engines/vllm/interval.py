@@ -13,6 +13,7 @@ from real_runs.engines.counts.wording import counted
 from real_runs.engines.reading import Reading
 from real_runs.engines.text.lines import Line
 from real_runs.engines.vllm.clock import IntervalClock
+from real_runs.engines.vllm.columns import Intervals, labels_of
 from real_runs.engines.vllm.fields import Interval, only_ratios, parsed, without_counts
 from real_runs.engines.vllm.throughput import (
     MOST_PROCESSES,
@@ -97,7 +98,7 @@ class IntervalLines:
             unit = unit_of(
                 recovered,
                 name=origin.stamp or f"line {line}",
-                labels=_labels(origin, engine, running),
+                labels=labels_of(origin.stamp, origin.process, engine, running),
                 decode_s=seconds if running == 1 else None,
             )
         self._pool.add(line, recovered, interval.ratios, unit=unit)
@@ -106,6 +107,21 @@ class IntervalLines:
         self._depths.add(depths)
         if len(self._origins) < MOST_PROCESSES:
             self._origins.add((origin.process, engine))
+
+    def has_room_for(self, depths: int) -> bool:
+        """Whether intervals of so many positions can be added beside the others."""
+        return self._pool.has_room_for(depths)
+
+    def add_many(self, found: Intervals) -> None:
+        """Add many intervals of as many positions, as `take` does with each."""
+        records = found.records
+        self._clock.add_many(found)
+        self._pool.add_many(found.lines, records, found.units())
+        self._depths.add(records.depths)
+        for process, beside in zip(found.processes, found.beside, strict=True):
+            if len(self._origins) == MOST_PROCESSES:
+                break
+            self._origins.add((process, beside.engine))
 
     def _time(
         self, interval: Interval, recovered: Recovered, beside: Throughput | None
@@ -168,16 +184,6 @@ class IntervalLines:
             gamma=len(self._ratios.survival) or None,
             version="V1",
         )
-
-
-def _labels(origin: Origin, engine: str, running: int | None) -> tuple[tuple[str, str], ...]:
-    labels = (
-        ("time", origin.stamp),
-        ("process", origin.process),
-        ("engine", engine),
-        ("running", "" if running is None else str(running)),
-    )
-    return tuple((name, value) for name, value in labels if value)
 
 
 def tokens_per_round(counts: Counts | None) -> float:

@@ -8,6 +8,7 @@ from real_runs.engines.text.lines import Line
 from real_runs.engines.vllm import interval as vllm_interval
 from real_runs.engines.vllm import throughput as vllm_throughput
 from real_runs.engines.vllm import v0 as vllm_v0
+from real_runs.engines.vllm.usual import UsualLines
 
 MARKERS = (*vllm_interval.MARKERS, *vllm_v0.MARKERS, vllm_throughput.MARKER)
 SHAPES = f"{vllm_interval.SHAPES} or {vllm_v0.SHAPES}"
@@ -19,10 +20,14 @@ class ServerLines:
     def __init__(self, source: str, skips: Skips) -> None:
         self._throughputs = vllm_throughput.Throughputs()
         self._intervals = vllm_interval.IntervalLines(source, skips, self._throughputs)
+        self._usual = UsualLines(skips, self._intervals, self._throughputs)
         self._cumulative = vllm_v0.CumulativeLines(source, skips, self._throughputs)
 
     def take(self, line: Line) -> None:
         """Hand the line to the layouts whose marker it has."""
+        if self._usual.take(line):
+            return
+        self._usual.settle()
         if vllm_throughput.MARKER in line.text:
             self._throughputs.take(line.text)
         if any(marker in line.text for marker in vllm_interval.MARKERS):
@@ -32,5 +37,6 @@ class ServerLines:
 
     def readings(self, lines: int) -> list[Reading]:
         """A Reading of the intervals and one of the cumulative lines, as far as there are any."""
+        self._usual.settle()
         self._throughputs.close()
         return [*self._intervals.readings(lines), *self._cumulative.readings(lines)]

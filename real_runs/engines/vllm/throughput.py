@@ -14,10 +14,10 @@ MOST_PROCESSES = 4096
 
 _PROCESS = re.compile(r"\(((?:[\w.-]++ )?pid=\w++)\)")
 _ENGINE = re.compile(r"\b(?:Engine (\d{1,9})|(\d{1,9}) Engines Aggregated):")
-_STAMP = re.compile(r"\b(\d\d-\d\d) (\d\d):(\d\d):(\d\d)\b")
+_STAMP = re.compile(r"\b\d\d-\d\d \d\d:\d\d:\d\d\b")
 # A head as vLLM writes it, in one search instead of three.
 _USUAL = re.compile(
-    r"\((\w{1,40} pid=\d{1,10})\) [A-Z]{4,8} (\d\d-\d\d) (\d\d):(\d\d):(\d\d) \[\w{1,40}\.py:\d{1,6}\] "
+    r"\((\w{1,40} pid=\d{1,10})\) [A-Z]{4,8} (\d\d-\d\d) (\d\d:\d\d:\d\d) \[\w{1,40}\.py:\d{1,6}\] "
     r"(?:Engine (\d{1,9}): )?(?:Avg prompt throughput: [\d.]{1,20} tokens/s, )?",
     re.ASCII,
 )
@@ -53,25 +53,30 @@ def origin_of(text: str, marker: str) -> Origin:
     head = text[max(at - LONGEST_HEAD, 0) : at]
     usual = _USUAL.fullmatch(head)
     if usual is not None:
-        process_name, day, *parts, number = usual.groups()
-        hours, minutes, seconds = map(int, parts)
+        process_name, day, time, number = usual.groups()
         return Origin(
             process=process_name,
             engine=number or "",
-            stamp=f"{day} {':'.join(parts)}",
-            second=(hours * 60 + minutes) * 60 + seconds,
+            stamp=f"{day} {time}",
+            second=second_of(time),
         )
     process, engine, stamp = _PROCESS.search(head), _ENGINE.search(head), _STAMP.search(head)
-    second = None
-    if stamp is not None:
-        hours, minutes, seconds = (int(part) for part in stamp.groups()[1:])
-        second = (hours * 60 + minutes) * 60 + seconds
     return Origin(
         process=process[1] if process else "",
         engine=(engine[1] or f"{engine[2]} together") if engine else "",
         stamp=stamp[0] if stamp else "",
-        second=second,
+        second=None if stamp is None else second_of(stamp[0][-8:]),
     )
+
+
+def second_of(time: str) -> int:
+    """The second of the day.
+
+    >>> second_of("00:01:05")
+    65
+    """
+    hours, minutes, seconds = time.split(":")
+    return (int(hours) * 60 + int(minutes)) * 60 + int(seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,11 +113,16 @@ class Throughputs:
         match = _THROUGHPUT.search(text)
         if match is None:
             return
-        found = Throughput(
-            origin=origin_of(text, MARKER),
-            tokens_per_s=float(match[1]),
-            running=None if match[2] is None else int(match[2]),
+        self.add(
+            Throughput(
+                origin=origin_of(text, MARKER),
+                tokens_per_s=float(match[1]),
+                running=None if match[2] is None else int(match[2]),
+            )
         )
+
+    def add(self, found: Throughput) -> None:
+        """Remember what a throughput line says, until its line of counts comes."""
         process = found.origin.process
         if process not in self._reports and len(self._reports) >= MOST_PROCESSES:
             return
@@ -131,6 +141,17 @@ class Throughputs:
             return None
         report.met_counts = True
         return report.waiting.pop()
+
+    def meets_counts(self, process: str) -> bool:
+        """Whether a throughput line can be paired with the counts right behind it, and need not be added.
+
+        It can where no other line of a known process waits.
+        """
+        report = self._reports.get(process)
+        if report is None or report.waiting:
+            return False
+        report.met_counts = True
+        return True
 
     def close(self) -> None:
         """Take the lines that still wait as what they are: without a draft."""

@@ -35,7 +35,7 @@ _LAYOUT = Layout(
     averaged_over="all rounds since the start",
     definition=(
         "accepted / drafted since the start, tokens behind a rejection included; what counts here is "
-        "accepted in order, emitted - rounds."
+        "accepted in order, emitted - rounds; rounds without a draft are not counted."
     ),
 )
 _BONUS = (

@@ -1,0 +1,161 @@
+"""The pages for one's own numbers in a real Chromium: files up and down, keyboard, links, widths."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from test_browser import (
+    address,  # noqa: F401 — fixtures are taken over by name
+    chromium,  # noqa: F401
+    no_sideways_scroll,
+    see,
+    shows,
+    slider,
+    visit,  # noqa: F401
+    wait_for_url,
+)
+
+pytestmark = pytest.mark.browser
+LOG = Path(__file__).parent / "logs" / "llamacpp_server.log"
+REPORT = "club-3090 105"
+SIZES = [(width, scheme) for width in (390, 1200) for scheme in ("light", "dark")]
+
+
+def choose(page, label, option):
+    page.get_by_role("combobox", name=label).click()
+    page.get_by_role("option", name=option).first.click()
+
+
+def show_report(page):
+    choose(page, "Or a log from a public report", REPORT)
+    see(page, "Why this process and no other")
+
+
+def give(page, position, file):
+    page.locator("input[type=file]").nth(position).set_input_files(file)
+
+
+@pytest.mark.parametrize(("width", "scheme"), SIZES)
+def test_a_read_log_fits_in_both_schemes(visit, width, scheme):  # noqa: F811
+    page = visit("your_engine", viewport={"width": width, "height": 900}, color_scheme=scheme)
+    show_report(page)
+    page.locator("canvas, svg.marks").nth(2).wait_for()
+    see(page, "Acceptance changed")
+    see(page, "Best is γ = 5")
+    page.wait_for_timeout(500)
+    assert no_sideways_scroll(page)
+
+
+@pytest.mark.parametrize(("width", "scheme"), SIZES)
+def test_a_comparison_fits_in_both_schemes(visit, width, scheme):  # noqa: F811
+    page = visit("compare", viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.get_by_role("button", name="Show me an example").click()
+    see(page, "The run after decodes 66.7 % faster")
+    page.locator("canvas, svg.marks").nth(1).wait_for()
+    page.wait_for_timeout(500)
+    assert no_sideways_scroll(page)
+
+
+def test_a_real_log_goes_up_and_everything_comes_down(visit, tmp_path):  # noqa: F811
+    log = tmp_path / "![x](y).log"
+    log.write_bytes(LOG.read_bytes())
+    page = visit("your_engine")
+    give(page, 0, log)
+    see(page, "What the doctor says")
+    see(page, "Best is γ =")
+    kinds = (
+        ("What it says, JSON", b"{"),
+        ("The fit, JSON", b"{"),
+        ("The prediction, CSV", b"gamma,tokens_per_round"),
+        ("The prediction, PNG", b"\x89PNG"),
+        ("speculation_profile.json", b"{"),
+    )
+    for name, start in kinds:
+        with page.expect_download() as download:
+            page.get_by_test_id("stDownloadButton").filter(has_text=name).click()
+        content = Path(download.value.path()).read_bytes()
+        assert content.startswith(start)
+        if start == b"{":
+            assert json.loads(content)
+
+
+def test_a_log_beyond_ten_megabytes_goes_up(visit, tmp_path):  # noqa: F811
+    log = tmp_path / "long.log"
+    noise = b"INFO: 127.0.0.1 - POST /v1/chat/completions HTTP/1.1 200 OK\n" * 200_000
+    log.write_bytes(noise + LOG.read_bytes())
+    assert log.stat().st_size > 11 * 2**20
+    page = visit("your_engine")
+    give(page, 0, log)
+    see(page, "What the doctor says")
+
+
+def test_a_cost_moves_the_best_length_from_the_keyboard(visit):  # noqa: F811
+    page = visit("your_engine")
+    show_report(page)
+    see(page, "Best is γ = 5")
+    slider(page, "Cost of a draft step c").focus()
+    page.keyboard.press("End")
+    see(page, "Best is no speculation")
+    wait_for_url(page, r"your_engine\?c=1")
+
+
+def test_the_log_is_still_there_after_a_look_at_another_page(visit):  # noqa: F811
+    page = visit("your_engine")
+    page.get_by_role("button", name="Show me an example").click()
+    see(page, "How the lines were read")
+    page.get_by_role("link", name="Convert").first.click()
+    see(page, "The same in other words")
+    page.get_by_role("link", name="Your engine").first.click()
+    see(page, "How the lines were read")
+
+
+def test_the_old_address_leads_here(visit):  # noqa: F811
+    page = visit("read_a_log?c=0.3")
+    wait_for_url(page, r"/your_engine")
+    see(page, "Nothing to read yet")
+
+
+def test_a_converted_number_is_shared_by_its_link(visit):  # noqa: F811
+    page = visit("convert")
+    see(page, "tokens per round = 2.16 (2.14 to 2.18)")
+    assert page.url.endswith("/convert")
+    page.get_by_text("full drafts", exact=True).first.click()
+    wait_for_url(page, r"known=full_drafts")
+    page.get_by_label("Value", exact=True).fill("0.6")
+    page.keyboard.press("Enter")
+    see(page, "tokens per round = 2.4 (2.2 to 2.6)")
+    wait_for_url(page, r"value=0\.6")
+    page.get_by_role("button", name="Share").click()
+    link = page.get_by_test_id("stCode").filter(has_text="http://").inner_text().strip()
+    again = visit(link.split("/", 3)[3])
+    see(again, "tokens per round = 2.4 (2.2 to 2.6)")
+    shows(again.get_by_label("Value", exact=True), "0.6")
+    assert again.get_by_role("checkbox", name=re.compile("full drafts")).is_checked()
+
+
+def test_two_files_are_compared_and_a_regression_is_asked_for(visit, tmp_path):  # noqa: F811
+    line = (
+        "draft acceptance = {0:.5f} (  {1} accepted /   300 generated), mean acceptance length = "
+        "{2:.2f}\n"
+    )
+    files = []
+    for name, accepted in (("before.log", 150), ("after.log", 60)):
+        file = tmp_path / name
+        text = line.format(accepted / 300, accepted, 1 + accepted / 100)
+        file.write_text(text, encoding="utf-8")
+        files.append(file)
+    page = visit("compare")
+    for position, file in enumerate(files):
+        give(page, position, file)
+    see(page, "fewer tokens per round")
+    for label, value in (
+        ("Configured draft length, if the logs are silent", "3"),
+        ("Slowdown that must not be exceeded (%)", "10"),
+    ):
+        page.get_by_label(label, exact=True).fill(value)
+        page.keyboard.press("Enter")
+    see(page, "A regression: it is slower by more than 10 %.")
+    with page.expect_download() as download:
+        page.get_by_test_id("stDownloadButton").filter(has_text="JSON").click()
+    assert json.loads(Path(download.value.path()).read_bytes())["command"] == "compare"

@@ -1,0 +1,72 @@
+"""Tables and remarks as a terminal shows them."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+
+from analysis.output import Report, Section
+from analysis.terminal import tables, wrapped
+
+LONG = "p is 0.7.\n  short drafts: 3.07 tokens drafted per round, at most 16 allowed."
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def narrow(monkeypatch):
+    """A terminal of 44 columns; not a fixture, for pytest changes stderr between the two."""
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr("shutil.get_terminal_size", lambda *_: os.terminal_size((44, 20)))
+
+
+def report(*sections):
+    return Report(command="compare", parameters=(), sections=sections)
+
+
+def test_rows_without_a_value_and_tables_without_a_row_are_left_out():
+    shown = tables(
+        report(
+            Section(name="decision", columns=("what", "value"), rows=(("verdict", None), ("n", 3))),
+            Section(name="depths", columns=("depth", "before"), rows=()),
+            Section(name="rest", columns=("what", "value"), rows=(("more", float("nan")),)),
+        )
+    )
+
+    assert "verdict" not in shown
+    assert "n" in shown
+    assert "depth" not in shown
+    assert "more" not in shown
+    assert not shown.startswith("\n")
+
+
+def test_a_table_of_one_column_keeps_its_rows():
+    assert "alone" in tables(report(Section(name="a", columns=("x",), rows=(("alone",),))))
+
+
+def test_remarks_fold_at_words_with_further_lines_set_in(monkeypatch):
+    narrow(monkeypatch)
+
+    lines = wrapped(LONG).split("\n")
+
+    assert lines == [
+        "p is 0.7.",
+        "  short drafts: 3.07 tokens drafted per",
+        "    round, at most 16 allowed.",
+    ]
+
+
+def test_remarks_stay_whole_where_no_terminal_shows_them(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+
+    assert wrapped(LONG) == LONG
+
+
+def test_a_path_longer_than_the_line_is_not_broken(monkeypatch):
+    narrow(monkeypatch)
+    path = "/a/very-long/path" * 6
+
+    assert path in wrapped(f"note: {path} holds several readings.")
