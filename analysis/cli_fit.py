@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from analysis.fitting import RoundCosts
 
 
+_CURVE = "{n} printed means at different draft lengths are fitted as one curve."
+
+
 def fit_command(
     source: FitSource,
     predict_gamma: Gammas = "1:16",
@@ -48,19 +51,26 @@ def fit_command(
 ) -> None:
     """Let the counts choose how acceptance arises, and predict other draft lengths with intervals."""
     from analysis.cli_runs import run_errors  # noqa: PLC0415
-    from analysis.cli_sources import observation_of  # noqa: PLC0415
+    from analysis.cli_sources import curve_of, observation_of  # noqa: PLC0415
     from analysis.facts import with_facts  # noqa: PLC0415
     from analysis.fitting import fit  # noqa: PLC0415
-    from analysis.fitting.observed import cut_short, fit_of_mean  # noqa: PLC0415
+    from analysis.fitting.observed import cut_short, fit_of_curve, fit_of_mean  # noqa: PLC0415
     from analysis.fitting.report import fit_report  # noqa: PLC0415
 
     gammas = gammas_of(predict_gamma)
     costs = _costs(cost_ratio, verify_cost, overhead)
-    with run_errors():
-        observation, notes = observation_of(source, gamma=gamma, engine=engine, layout=layout)
-    observation = with_facts(observation, method=method)
     names = None if process is None else tuple(name.strip() for name in process.split(","))
-    fitted = fit_of_mean(observation) if names is None else None
+    notes: tuple[str, ...]
+    with run_errors():
+        several = curve_of(source, engine=engine, layout=layout) if names is None else ()
+        fitted = fit_of_curve([with_facts(each, method=method) for each in several], level=level)
+        if fitted is not None:
+            observation, notes = replace(several[0], gamma=None), (_CURVE.format(n=len(several)),)
+        else:
+            observation, notes = observation_of(source, gamma=gamma, engine=engine, layout=layout)
+    observation = with_facts(observation, method=method)
+    if fitted is None and names is None:
+        fitted = fit_of_mean(observation)
     if fitted is None:
         fitted = fit(observation, processes=names, rng=seed, level=level)
     if figure is not None:

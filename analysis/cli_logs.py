@@ -24,7 +24,7 @@ from analysis.log_options import (
 )
 from analysis.options import (
     KnownCostRatio,
-    LogFile,
+    LogFiles,
     LoggedGamma,
     OutputFormat,
     Overhead,
@@ -33,6 +33,7 @@ from analysis.options import (
 from analysis.output import Cell, Format, emit
 
 if TYPE_CHECKING:
+    from analysis.diagnosis.finding import Finding
     from analysis.groups import Groups
     from analysis.import_report import ImportedLog
     from real_runs.engines import Reading
@@ -49,7 +50,7 @@ def register(app: typer.Typer) -> None:
 
 
 def import_command(
-    source: LogFile,
+    sources: LogFiles,
     before: Snapshot = None,
     engine: AnyEngine = None,
     layout: Layout = None,
@@ -67,28 +68,46 @@ def import_command(
     output: OutputFormat = Format.TABLE,
 ) -> None:
     """Read an engine's log: counts, what p really is, what a round takes, what is wrong."""
-    from analysis.cli_sources import of_layout, read_source  # noqa: PLC0415
+    from analysis.cli_sources import chosen, of_layout, read_source  # noqa: PLC0415
     from analysis.facts import with_facts  # noqa: PLC0415
     from analysis.import_report import import_report  # noqa: PLC0415
 
-    name = "stdin" if source == "-" else source
-    logs = []
-    readings = of_layout(read_source(Path(source), engine=engine, before=before), layout, name)
-    for reading in readings:
-        observation = with_facts(
-            reading.observation,
-            gamma=gamma,
-            method=method,
-            target=target,
-            tokens_per_s=tps,
-            plain_tokens_per_s=plain_tps,
-            running=running,
-        )
-        logs.append(_imported(reading, observation, gamma, cost_ratio, verify_cost, overhead, by))
+    if before is not None and len(sources) > 1:
+        raise ValueError(f"--before belongs to one file; got {len(sources)}.")
+    logs: list[ImportedLog] = []
+    side_by_side: list[Observation] = []
+    read: list[Reading] = []
+    for source in sources:
+        name = "stdin" if source == "-" else source
+        readings = of_layout(read_source(Path(source), engine=engine, before=before), layout, name)
+        known = [
+            with_facts(
+                reading.observation,
+                gamma=gamma,
+                method=method,
+                target=target,
+                tokens_per_s=tps,
+                plain_tokens_per_s=plain_tps,
+                running=running,
+            )
+            for reading in readings
+        ]
+        for reading, observation in zip(readings, known, strict=True):
+            log = _imported(reading, observation, gamma, cost_ratio, verify_cost, overhead, by)
+            logs.append(log if len(sources) == 1 else replace(log, name=f"{name}, {log.name}"))
+        if len(sources) > 1:
+            best, _ = chosen(readings, layout, Path(source))
+            side_by_side.append(replace(known[readings.index(best)], name=name))
+        elif len({each.gamma for each in known}) == len(known) > 1:  # a sweep in one file
+            side_by_side = [
+                replace(each, name=reading.layout)
+                for each, reading in zip(known, readings, strict=True)
+            ]
+        read += readings
     if profile is not None:
-        _write_profile(profile, readings)
+        _write_profile(profile, tuple(read))
     parameters: tuple[tuple[str, Cell], ...] = (
-        ("source", name),
+        ("source", ", ".join("stdin" if each == "-" else each for each in sources)),
         ("before", None if before is None else str(before)),
         ("engine", engine),
         ("layout", layout),
@@ -103,7 +122,17 @@ def import_command(
         ("target", target),
         ("by", by),
     )
-    emit(import_report(tuple(logs), parameters), output)
+    emit(import_report(tuple(logs), parameters, together=_together(side_by_side, logs)), output)
+
+
+def _together(observations: list[Observation], logs: list[ImportedLog]) -> tuple[Finding, ...]:
+    """What only shows when several logs are laid side by side."""
+    from analysis.doctor import diagnose  # noqa: PLC0415
+
+    if len(observations) < 2:
+        return ()
+    alone = {code for log in logs if log.diagnosis is not None for code in log.diagnosis.codes}
+    return tuple(found for found in diagnose(observations).findings if found.code not in alone)
 
 
 def _imported(

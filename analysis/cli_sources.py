@@ -30,11 +30,7 @@ def observation_of(
     """
     if source.is_dir():
         return _measured(source, gamma), ()
-    head = b""
-    if source.is_file():  # what a pipe gives is gone once it is read
-        with source.open("rb") as stream:
-            head = stream.read(_HEAD)
-    if head.lstrip().startswith(b"{") and all(key in head for key in _REPORT_KEYS):
+    if _is_report(source):
         from analysis.comparison.inputs import observation_of_table  # noqa: PLC0415
         from analysis.table_file import read_table  # noqa: PLC0415
 
@@ -42,6 +38,28 @@ def observation_of(
     readings = read_source(source, engine=engine)
     reading, notes = chosen(readings, layout, source)
     return _known(reading.observation, gamma, source), notes
+
+
+def _is_report(source: Path) -> bool:
+    """Whether a file is the JSON of one of our commands; a pipe is none, for it is read only once."""
+    if not source.is_file():
+        return False
+    with source.open("rb") as stream:
+        head = stream.read(_HEAD)
+    return head.lstrip().startswith(b"{") and all(key in head for key in _REPORT_KEYS)
+
+
+def curve_of(source: Path, *, engine: str | None, layout: str | None) -> tuple[Observation, ...]:
+    """The observations of a log without counts that prints several, such as lengths by draft length.
+
+    None of a folder, of standard input, which is read only once, and where a reading has counts.
+    """
+    if not source.is_file() or _is_report(source):
+        return ()
+    readings = of_layout(read_source(source, engine=engine), layout, str(source))
+    if len(readings) < 2 or any(reading.counts is not None for reading in readings):
+        return ()
+    return tuple(reading.observation for reading in readings)
 
 
 def _known(observation: Observation, gamma: int | None, source: Path) -> Observation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from analysis.diagnosis.finding import Finding
 from analysis.doctor import Diagnosis
 from analysis.group_rows import GROUPS, group_rows, groups_sentence
 from analysis.groups import Groups
@@ -16,6 +17,7 @@ from simulator import AcceptanceTable, Counts, ReportedRatio
 
 _SURPRISING = 1e-3
 _SMALLEST_SHOWN = 1e-12
+_TOGETHER = "Side by side"
 _INDEPENDENCE = (
     "intervals take rounds as independent, for the log does not tell requests apart: "
     "the real uncertainty is larger."
@@ -40,9 +42,12 @@ class ImportedLog:
 
 
 def import_report(
-    logs: tuple[ImportedLog, ...], parameters: tuple[tuple[str, Cell], ...]
+    logs: tuple[ImportedLog, ...],
+    parameters: tuple[tuple[str, Cell], ...],
+    *,
+    together: tuple[Finding, ...] = (),
 ) -> Report:
-    """The report of all logs found in one source."""
+    """The report of all logs that were found; `together` is what shows only in several of them."""
     rows = tuple((log.name, *row) for log in logs for row in _quantities(log))
     tables = [log.counts for log in logs if isinstance(log.counts, AcceptanceTable)]
     return Report(
@@ -51,9 +56,9 @@ def import_report(
         sections=(
             Section(name="quantities", columns=("log", *COLUMNS), rows=rows, grouped=True),
             *_group_sections(logs),
-            *_finding_sections(logs),
+            *_finding_sections(logs, together),
         ),
-        headline="\n".join(_headline(log) for log in logs),
+        headline="\n".join((*(_headline(log) for log in logs), *_of_all(together))),
         notes=_all_notes(logs),
         table=tables[0] if len(logs) == 1 and tables else None,
     )
@@ -73,12 +78,18 @@ def _group_sections(logs: tuple[ImportedLog, ...]) -> tuple[Section, ...]:
     return (Section(name="groups", columns=("log", *GROUPS), rows=rows, grouped=True),)
 
 
-def _finding_sections(logs: tuple[ImportedLog, ...]) -> tuple[Section, ...]:
-    rows = tuple(
-        (log.name, found.code, found.kind, found.evidence, found.reason, found.advice)
+def _finding_sections(
+    logs: tuple[ImportedLog, ...], together: tuple[Finding, ...]
+) -> tuple[Section, ...]:
+    alone = [
+        (log.name, found)
         for log in logs
         if log.diagnosis is not None
         for found in log.diagnosis.findings
+    ]
+    rows = tuple(
+        (name, found.code, found.kind, found.evidence, found.reason, found.advice)
+        for name, found in (*alone, *((_TOGETHER, found) for found in together))
     )
     if not rows:
         return ()
@@ -89,8 +100,15 @@ def _finding_sections(logs: tuple[ImportedLog, ...]) -> tuple[Section, ...]:
 
 def _headline(log: ImportedLog) -> str:
     findings = () if log.diagnosis is None else log.diagnosis.findings
-    lines = [f"  {found.code.replace('_', ' ')}: {found.sentence}" for found in findings]
-    return "\n".join((f"{log.name}: {conclusion(log.summary)}", *lines))
+    return "\n".join((f"{log.name}: {conclusion(log.summary)}", *map(_sentence, findings)))
+
+
+def _of_all(together: tuple[Finding, ...]) -> tuple[str, ...]:
+    return (f"{_TOGETHER}:", *map(_sentence, together)) if together else ()
+
+
+def _sentence(found: Finding) -> str:
+    return f"  {found.code.replace('_', ' ')}: {found.sentence}"
 
 
 def conclusion(summary: LogSummary) -> str:

@@ -113,7 +113,7 @@ def _token_rows(summary: LogSummary, printed: tuple[ReportedRatio, ...]) -> list
     if summary.formula_tokens is not None:
         how = f"closed form with p and γ = {summary.gamma}"
         rows.append(_range("tokens per round", summary.formula_tokens, how))
-    if summary.naive_tokens is not None:
+    if summary.naive_tokens is not None and summary.gamma != 1:  # at 1 the two are one
         how = "closed form if accepted / drafted is mistaken for p: wrong"
         rows.append(("tokens per round", summary.naive_tokens, None, None, how))
     if summary.equivalent_p is not None and summary.p is None:

@@ -56,7 +56,7 @@ def _pages() -> list[st.Page]:
     )
 
     def moved() -> None:
-        st.switch_page(engine)
+        st.switch_page(engine, query_params=st.query_params.to_dict())
 
     return [
         first,

@@ -18,12 +18,15 @@ IMAGES = ROOT / "docs" / "images"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 MOST_BYTES = 300_000
 TOP = 100  # the empty strip above the title
+PARTS = {"draft-length.png": ("Which draft length", "By kind, and over time")}
+"""Pictures of a part of a page: from one heading to the next."""
 SHOTS = (  # file, path, scheme, width, height
     ("app.png", "", "light", 1200, 1240),
     ("app-dark.png", "", "dark", 1200, 1240),
     ("one-round.png", "one_round?seed=27&step=18", "light", 1200, 1215),
     ("one-token.png", "one_token?draw=8", "light", 1200, 1275),
-    ("your-engine.png", "your_engine", "light", 1200, 2560),
+    ("your-engine.png", "your_engine", "light", 1200, 2140),
+    ("draft-length.png", "your_engine", "light", 1200, 3700),
     ("convert.png", "convert", "light", 1200, 1560),
     ("compare.png", "compare", "light", 1200, 1420),
     ("real-runs.png", "real_runs", "light", 1200, 1590),
@@ -67,7 +70,13 @@ def _shoot(browser: Browser, url: str, file: Path, scheme: str, size: tuple[int,
         page.locator("canvas, svg.marks").first.wait_for()
     page.mouse.move(5, 500)
     page.wait_for_timeout(2500)  # fonts and charts settle
-    page.screenshot(path=file, clip={"x": 0, "y": TOP, "width": size[0], "height": size[1] - TOP})
+    top, bottom = TOP, size[1]
+    if file.name in PARTS:
+        top, bottom = (
+            int(page.get_by_role("heading", name=name).bounding_box()["y"]) - 16
+            for name in PARTS[file.name]
+        )
+    page.screenshot(path=file, clip={"x": 0, "y": top, "width": size[0], "height": bottom - top})
     context.close()
     if file.stat().st_size > MOST_BYTES:
         raise RuntimeError(f"{file.name} must have at most {MOST_BYTES} bytes.")

@@ -2,11 +2,9 @@
 
 import contextlib
 import json
-from pathlib import Path
 
 import pytest
 from app_scripts import said, show
-from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
 from analysis.cli import app as specdec
@@ -15,7 +13,6 @@ from app_pages.convert import choice as choices
 from app_pages.convert import page as convert_page
 from app_pages.convert.choice import EXAMPLE, OURS, Choice, answer, query, read
 
-APP = str(Path(__file__).resolve().parents[1] / "app.py")
 LLAMA = Choice(engine="llama.cpp", word="mean len", version="", value="2.92", length=3, window=None)
 
 
@@ -26,8 +23,6 @@ def opened():
 
 
 def linked(**query_parameters):
-    app = AppTest.from_file(APP, default_timeout=60)
-    app.run()
     app = show("convert.page")
     for key, value in query_parameters.items():
         app.query_params[key] = value
@@ -73,13 +68,12 @@ def test_a_version_changes_what_the_word_means():
     assert "has several meanings" in app.error[0].value.replace("\\", "")
 
 
-@pytest.mark.parametrize("engine", [e for e in choices.engines() if e != EXAMPLE.engine])
-def test_every_engine_and_word_can_be_chosen(engine):
+def test_every_engine_can_be_chosen():
     app = opened()
-    app.selectbox(key="convert_engine").set_value(engine).run()
-    assert not app.exception
-    assert app.selectbox(key="convert_word").value == choices.words(engine)[0]
-    assert app.query_params["engine"] in (engine, [engine])
+    for engine in choices.engines():
+        app.selectbox(key="convert_engine").set_value(engine).run()
+        assert not app.exception, engine
+        assert app.selectbox(key="convert_word").value in choices.words(engine)
 
 
 @pytest.mark.parametrize(
@@ -94,22 +88,19 @@ def test_every_word_is_understood_or_asks_for_what_is_missing(engine, word):
     assert understood != choices.needs_version(engine, word)
 
 
-@pytest.mark.parametrize(
-    ("value", "sentence"),
-    [
+def test_a_value_that_cannot_be_gets_a_sentence():
+    app = opened()
+    for value, sentence in (
         ("x", "value must be numbers"),
         ("![x](//y)", "value must be numbers"),
-        ("1.5", "must"),
+        ("1.5", "fraction_with_bonus must lie in [0, 1]"),
         ("9" * 1000, "value must be numbers"),
         ("nan", "value must be numbers"),
-    ],
-)
-def test_a_value_that_cannot_be_gets_a_sentence(value, sentence):
-    app = opened()
-    app.text_input(key="convert_value").set_value(value).run()
-    assert not app.exception
-    assert sentence in app.error[0].value.replace("\\", "")
-    assert "![x](" not in app.error[0].value
+    ):
+        app.text_input(key="convert_value").set_value(value).run()
+        assert not app.exception
+        assert sentence in app.error[0].value.replace("\\", "")
+        assert "![x](" not in app.error[0].value
     app.text_input(key="convert_value").set_value("0.54").run()
     assert not app.error
 

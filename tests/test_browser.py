@@ -327,6 +327,7 @@ def test_the_pages_share_their_numbers(visit):
     see(page, "Does speculative decoding pay?")
     wait_for_url(page, r"p=0\.7877")
     shows(page.get_by_label("Draft length γ, typed"), "3")
+    wait_for_url(page, r"v=1\.5")
 
 
 def test_files_come_down(visit):

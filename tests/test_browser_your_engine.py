@@ -114,6 +114,7 @@ def test_the_old_address_leads_here(visit):  # noqa: F811
     page = visit("read_a_log?c=0.3")
     wait_for_url(page, r"/your_engine")
     see(page, "Nothing to read yet")
+    shows(page.get_by_label("Cost of a draft step c, typed"), "0.3")
 
 
 def test_a_converted_number_is_shared_by_its_link(visit):  # noqa: F811

@@ -243,3 +243,62 @@ def test_import_refuses_in_one_sentence(arguments, sentence):
     assert result.returncode == 2
     assert sentence in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+CURVE = "minimax-m3: {thinking_on: {1: 1.78, 2: 2.38, 3: 2.83, 4: 3.11}}\n"
+
+
+def test_import_of_several_logs_says_what_shows_side_by_side(tmp_path):
+    paths = []
+    for name, accepted, throughput in (("a.log", "630", "128.3"), ("b.log", "326", "97.8")):
+        text = SLOW.replace(b"630", accepted.encode()).replace(b"128.3", throughput.encode())
+        if name == "b.log":
+            text = (
+                text.replace(b"1.97", b"1.50")
+                .replace(b"0.966", b"0.500")
+                .replace(b"96.6%", b"50.0%")
+            )
+        (tmp_path / name).write_bytes(text)
+        paths.append(str(tmp_path / name))
+
+    found = document("import", *paths)
+    alone = document("import", paths[0])
+
+    together = [row["finding"] for row in found["findings"] if row["log"] == "Side by side"]
+    assert "acceptance_changed" in together
+    assert {row["log"] for row in found["quantities"]} == {
+        f"{p}, vLLM, interval line" for p in paths
+    }
+    assert not any(row["log"] == "Side by side" for row in alone["findings"])
+    assert "Side by side" in specdec("import", *paths).stderr
+
+
+def test_a_snapshot_before_belongs_to_one_file(tmp_path):
+    path = tmp_path / "a.log"
+    path.write_bytes(SLOW)
+
+    result = specdec("import", str(path), str(path), "--before", str(path))
+
+    assert result.returncode == 2
+    assert result.stderr == "Error: --before belongs to one file; got 2.\n"
+
+
+def test_fit_of_means_at_several_lengths_is_a_curve(tmp_path):
+    path = tmp_path / "lengths.yaml"
+    path.write_text(CURVE, encoding="utf-8")
+
+    found = document("fit", str(path), "--predict-gamma", "4,8")
+
+    # SemiAnalysisAI/InferenceX golden_al_distribution/minimaxm3_eagle3.yaml: 3.74 at γ = 8
+    row = next(row for row in found["prediction"] if row["gamma"] == 8)
+    assert row["tokens_per_round"] == pytest.approx(3.74, rel=0.08)
+    assert any("fitted as one curve" in note for note in found["notes"])
+    (single,) = document(
+        "fit",
+        str(path),
+        "--predict-gamma",
+        "8",
+        "--layout",
+        "minimax-m3, thinking on, 1 drafted token",
+    )["prediction"]
+    assert single["tokens_per_round"] > 3.74 * 1.08

@@ -156,3 +156,17 @@ def test_what_is_written_is_read(requests):
     every = [kept for each in requests for kept in each]
     assert reading.counts.ended == tuple(every.count(n) for n in range(6))
     assert [unit.counts.rounds for unit in reading.units] == [len(each) for each in requests]
+
+
+@pytest.mark.parametrize(
+    ("name", "average", "finding"),
+    [
+        ("spec_decode_draft_acceptance_rate", 10.5, "unit_error"),
+        ("spec_decode_acceptance_length", 0.5, "length_outside_range"),
+    ],
+)
+def test_averages_that_cannot_be_are_refused(name, average, finding):
+    summary = {"spec_decode_acceptance_length": {"avg": 2.5}, name: {"avg": average}}
+    with pytest.raises(MetricsFormatError) as error:
+        read_text(json.dumps(summary))
+    assert error.value.finding == finding

@@ -237,3 +237,20 @@ def test_no_text_breaks_it(text):
 def test_a_long_line_is_read_in_time_that_grows_with_it():
     line = "accepted " * 3000 + "1/2 " * 3000 + "9" * 20000 + "," * 5000
     assert pairs_in(line) is not None
+
+
+def test_digits_of_other_scripts_are_no_numbers_and_no_crash():
+    with pytest.raises(MetricsFormatError):
+        read_text("draft accepted=٣ drafted=٥ rounds=٢")
+    with pytest.raises(MetricsFormatError):
+        read_text("there 365 accepted > ٣ predicted drafted: 12")
+
+
+def test_a_table_of_several_runs_says_that_the_first_of_each_row_is_read():
+    rows = "| drafted | {} |\n| accepted | {} |"
+    (several,) = read_text(rows.format("88,344 | 96,000 | +8%", "38,611 | 43,296 | -7.91 pts"))
+    (one,) = read_text(rows.format("**88,344**", "38,611"))
+
+    assert (several.counts.drafted, several.counts.accepted) == (88344, 38611)
+    assert any("Rows of the table have several values" in note for note in several.notes)
+    assert not any("Rows of the table" in note for note in one.notes)

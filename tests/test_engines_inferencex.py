@@ -45,3 +45,9 @@ def test_curves_come_back(percent):
     readings = read_text(f"a/b:\n  thinking_off:\n{rows}")
 
     assert {each.gamma: each.printed[0].value for each in readings} == curve
+
+
+@pytest.mark.parametrize("gamma", [0, 300])
+def test_a_draft_length_that_no_engine_has(gamma):
+    with pytest.raises(MetricsFormatError, match="outside 1 to 256"):
+        read_text(f"m:\n  thinking_on: {{{gamma}: 1.0, 2: 2.51}}")

@@ -121,3 +121,13 @@ def test_a_last_round_that_ended_at_a_limit_is_left_out():
 
     assert reading.counts.rounds == 1
     assert any("1 last round ended at a limit" in note for note in reading.notes)
+
+
+def test_a_block_of_the_targets_token_alone_is_no_draft_length():
+    line = "stats: rounds=10 accepted=6/10 tokens_per_round=1.60 block_size={}"
+    assert [read_text(line.format(size))[0].gamma for size in (0, 1, 2, 3000)] == [
+        None,
+        None,
+        1,
+        None,
+    ]

@@ -53,8 +53,10 @@ def test_three_readings_name_the_two_others():
     found = overlaps(VLLM + REQUEST + BLOCK)
 
     assert found["interval line"] == [
-        "'block of the offline example' and 'metrics of requests' of this text can count the same "
-        "tokens: never add them."
+        (
+            "'block of the offline example' and 'metrics of requests' of this text can count the same "
+            "tokens: never add them."
+        )
     ]
     assert all(len(notes) == 1 for notes in found.values())
 

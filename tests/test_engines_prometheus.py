@@ -308,3 +308,41 @@ def test_hostile_expositions_are_bounded():
         read_text('vllm:spec_decode_num_drafts_total{a="' + '\\"' * 20_000 + "\n")
     with pytest.raises(MetricsFormatError):
         read_text("vllm:spec_decode_num_drafts_total" + "{" * 60_000 + "\n")
+
+
+def without_drafted(*counts, positions=()):
+    rows = snapshot(counts[0], 0, counts[1], positions=positions).splitlines()
+    return "\n".join(row for row in rows if "num_draft_tokens" not in row)
+
+
+def test_rounds_and_accepted_tokens_alone_give_ratios():
+    (reading,) = read_text(without_drafted(1000, 1240, positions=(710, 530)))
+    found = {(ratio.quantity, ratio.depth): ratio.value for ratio in reading.printed}
+
+    assert reading.counts is None
+    assert found == {("tokens_per_round", None): 2.24, ("survival", 0): 0.71, ("survival", 1): 0.53}
+    assert any("num_draft_tokens is not in the text" in note for note in reading.notes)
+
+    (reading,) = read_text(without_drafted(1000, 1660, positions=(710, 530)))
+    assert [(ratio.quantity, ratio.value) for ratio in reading.printed] == [
+        ("tokens_per_round", 2.66)
+    ]
+    assert any("they add up to 1240, and 1660 were accepted" in note for note in reading.notes)
+
+    with pytest.raises(MetricsFormatError, match="12 accepted tokens in no round"):
+        read_text(without_drafted(0, 12))
+    with pytest.raises(MetricsFormatError, match="nothing was drafted"):
+        read_text(without_drafted(0, 0))
+
+
+def test_two_snapshots_without_drafted_tokens_give_the_ratio_between_them():
+    (reading,) = read_difference(
+        io.StringIO(without_drafted(1000, 1240)), io.StringIO(without_drafted(1100, 1440))
+    )
+    assert [ratio.value for ratio in reading.printed] == [3.0]
+    assert reading.printed[0].averaged_over == "between two snapshots"
+
+
+def test_an_efficiency_above_1_is_refused():
+    with pytest.raises(MetricsFormatError, match="an efficiency of 5, above 1"):
+        read_text("vllm:spec_decode_efficiency 5.0")

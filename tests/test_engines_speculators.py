@@ -42,6 +42,14 @@ def test_a_row_comes_back(lengths):
     assert reading.counts == table
 
 
+def test_rates_that_were_cut_to_11_digits_are_those_of_counts_still():
+    (reading,) = read_text(f"{HEADER}\nqa,30,60,31,2.0333,0.6,0.43333333333")
+
+    assert reading.counts == AcceptanceTable(
+        rounds=30, drafted=60, tested=(30, 18), accepted=(18, 13)
+    )
+
+
 @pytest.mark.parametrize(
     ("cells", "reason"),
     [

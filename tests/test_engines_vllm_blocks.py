@@ -299,3 +299,41 @@ def test_what_looks_alike_is_not_taken():
 
     assert reading.counts.rounds == 11043
     assert reading.skipped == ()
+
+
+def test_zeros_that_were_added_to_coarser_ratios_are_taken_off_and_said():
+    survival = ("93.80", "76.90", "57.20")
+    (whole,) = read_text(bench(208, 624, 474, "76.00", "3.28", survival))
+    (first,) = read_text(bench(208, 624, 474, "76.00", "3.28", survival[:1]))
+
+    assert whole.counts == AcceptanceTable(
+        rounds=208, drafted=624, tested=(208, 195, 160), accepted=(195, 160, 119)
+    )
+    assert whole.printed[0].half_width == pytest.approx(0.005)
+    assert (first.counts.rounds, first.counts.accepted, first.gamma) == (208, 474, 3)
+    for reading in (whole, first):
+        assert any("only without the zeros at their end" in note for note in reading.notes)
+    (exact,) = read_text(bench(208, 624, 468, "75.00", "3.25", survival[:1]))
+    assert not any("zeros" in note for note in exact.notes)
+
+
+@pytest.mark.parametrize("survival", [("193.80",), ("60.00", "70.00"), ("99.00", "99.00", "99.00")])
+def test_a_list_of_positions_that_was_cut_must_agree_with_the_counts_too(survival):
+    with pytest.raises(MetricsFormatError, match="positions listed contradict"):
+        read_text(bench(100, 500, 200, "40.00", "3.00", survival))
+
+
+@pytest.mark.parametrize(
+    ("rate", "length", "finding"),
+    [("143.71", "4.50", "unit_error"), ("43.71", "0.50", "length_outside_range")],
+)
+def test_ratios_without_counts_that_cannot_be_are_refused(rate, length, finding):
+    text = f"Acceptance rate (%): {rate}\nAcceptance length: {length}\n"
+    with pytest.raises(MetricsFormatError) as error:
+        read_text(text)
+    assert error.value.finding == finding
+
+
+def test_ratios_without_counts_say_nothing_of_emitted_tokens():
+    (reading,) = read_text("Acceptance rate (%): 43.71\nAcceptance length: 4.50\n")
+    assert (reading.counts, reading.emitted) == (None, None)

@@ -1,8 +1,11 @@
-"""What the source of a fit says beside counts: one printed mean, drafts that something cut short."""
+"""What the source of a fit says beside counts: one printed mean or several, drafts cut short."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from analysis.diagnosis.known import know
+from analysis.fitting.curve import fit_curve
 from analysis.fitting.mean import fit_mean
 from analysis.fitting.result import Fit
 from simulator import AcceptanceTotals, Observation, ReportedRatio
@@ -34,6 +37,34 @@ def fit_of_mean(observation: Observation) -> Fit | None:
                 accepted_fraction=ratio.value if name == "accepted_fraction" else None,
             )
     return None
+
+
+def fit_of_curve(observations: Sequence[Observation], *, level: float = 0.95) -> Fit | None:
+    """The fit of the means that a source prints at several draft lengths; None if it is no curve.
+
+    A curve has no counts, and one printed tokens per round for each of at least two draft lengths.
+
+    >>> seen = [Observation(gamma=gamma, printed=(ReportedRatio(
+    ...     quantity="tokens_per_round", value=value, half_width=0.005, averaged_over="a run"),))
+    ...     for gamma, value in ((1, 1.8), (2, 2.44), (4, 3.36))]
+    >>> fit_of_curve(seen).name, fit_of_curve(seen[:1]) is None
+    ('constant p', True)
+    """
+    curve: dict[int, ReportedRatio] = {}
+    for each in observations:
+        ratio = _only(each.printed, "tokens_per_round")
+        if each.counts is not None or not each.gamma or ratio is None or each.gamma in curve:
+            return None
+        curve[each.gamma] = ratio
+    if len(curve) < 2:
+        return None
+    methods = {each.method for each in observations}
+    return fit_curve(
+        {gamma: ratio.value for gamma, ratio in curve.items()},
+        half_width={gamma: ratio.half_width for gamma, ratio in curve.items()},
+        method=methods.pop() if len(methods) == 1 else None,
+        level=level,
+    )
 
 
 def _only(printed: tuple[ReportedRatio, ...], name: str) -> ReportedRatio | None:

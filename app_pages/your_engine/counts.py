@@ -146,7 +146,8 @@ def _to_explore(summary: LogSummary, explore: st.Page) -> None:
                 if summary.gamma is not None and 1 <= summary.gamma <= MAX_GAMMA:
                     state.put(gamma=summary.gamma)
                 state.remember()
-                st.switch_page(explore)
+                # Plain, it would clear the address, which the costs above are bound to.
+                st.switch_page(explore, query_params={})
 
 
 def _chart(summary: LogSummary) -> None:

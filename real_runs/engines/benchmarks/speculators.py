@@ -94,5 +94,5 @@ def _exact(survival: tuple[Printed, ...], rounds: int, accepted: int) -> tuple[P
     )
     if not whole or sum(counts) != accepted:
         return survival
-    scale = 10**FINEST
-    return tuple(Printed(units=round(rate.value * scale), scale=scale) for rate in survival)
+    # Quotients of the counts themselves: a rate of 11 digits is not one of 12.
+    return tuple(Printed(units=count * 10**FINEST, scale=rounds * 10**FINEST) for count in counts)

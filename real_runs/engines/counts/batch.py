@@ -33,22 +33,24 @@ class Batch:
     @property
     def depths(self) -> int:
         """Positions of every draft."""
-        return self.lows.shape[1]
+        return int(self.lows.shape[1])
 
     @property
     def _fixed(self) -> Flags:
-        return self.known & (self.drafted == self.fewest * self.depths)
+        fixed: Flags = self.known & (self.drafted == self.fewest * self.depths)
+        return fixed
 
     def bases(self) -> Iterator[tuple[Basis, int, int]]:
         """What rounds rest on, with the first such record and the number of them."""
         one = self.known & (self.fewest == self.most)
-        for basis, which in (
+        found: tuple[tuple[Basis, Flags], ...] = (
             ("only one agrees", one),
             ("full drafts", self.known & ~one),
             ("unknown", ~self.known),
-        ):
+        )
+        for basis, which in found:
             if which.any():
-                yield basis, int(which.argmax()), int(which.sum())  # type: ignore[misc]
+                yield basis, int(which.argmax()), int(which.sum())
 
     def sums(self) -> Iterator[AcceptanceTotals]:
         """The sums of all records of one length rule, those with rounds apart from those without."""

@@ -48,7 +48,7 @@ class Claims:
     @property
     def depths(self) -> int:
         """Positions that every line lists."""
-        return self.survival.shape[1]
+        return int(self.survival.shape[1])
 
     def claim(self, line: int) -> Claim:
         """The claim of one line."""

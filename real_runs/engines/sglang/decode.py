@@ -68,7 +68,7 @@ class DecodeLines:
         """
         head, _, body = line.text.partition(HEAD)
         usual = USUAL.match(body)
-        if usual is None or "cap len" in body or HEAD in body:
+        if usual is None or HEAD in body:
             return False
         self._settle()
         running, length_text, rate_text, tokens_per_s = usual.groups()

@@ -113,6 +113,9 @@ class Pace:
         slow = (
             f" and {counted(idle, 'line')} of more than {IDLE:g} times the median" if idle else ""
         )
-        return (
-            f"{how}, over {counted(kept, 'line')}: without {first}{slow}, which have idle time in them.",
+        which = (
+            "which has idle time in it"
+            if ranks == 1 and not idle
+            else "which have idle time in them"
         )
+        return (f"{how}, over {counted(kept, 'line')}: without {first}{slow}, {which}.",)
