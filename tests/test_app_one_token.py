@@ -6,7 +6,8 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from test_app import metric, open_app, show, spec
+from app_scripts import metric, show
+from test_app import open_app, spec
 
 import analysis as an
 import simulator as sim

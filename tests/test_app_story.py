@@ -1,7 +1,8 @@
 """The second page: the story's clock and counts, and stepping through it."""
 
 import pytest
-from test_app import metric, open_app, show
+from app_scripts import metric, show
+from test_app import open_app
 
 import analysis as an
 import simulator as sim

@@ -291,3 +291,11 @@ def _two_decimals(value):
 def test_releases_between_the_two_meanings():
     assert of_version("0.4.6.post5") == of_version("0.5.10rc0") == "fraction_with_bonus"
     assert of_version("0.5.11") == of_version("0.6.0") == "accepted_fraction"
+
+
+def test_two_decode_lines_in_one_row_are_one_line_used():
+    line = "Decode batch, #running-req: 1, accept len: 2.17, gen throughput (token/s): 178.86 "
+    (reading,) = read_text(line * 2)
+
+    assert (reading.used, reading.lines) == (1, 1)
+    assert any("no intervals that could be compared over time" in note for note in reading.notes)

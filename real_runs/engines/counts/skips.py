@@ -91,6 +91,7 @@ class Skips:
 
     def record(self, line: int, reason: str, *, expected: str, finding: str | None = None) -> None:
         """Record that `line` gives no counts although it should."""
+        self.settle()
         skipped = Skipped(line=line, reason=reason, finding=finding)
         if self.broken is None:
             self.broken, self.expected = skipped, expected

@@ -149,7 +149,7 @@ class DecodeLines:
                 printed=tuple(self._ratios(last, meaning)),
                 definition=_DEFINITION,
                 lines=lines,
-                used=self._lines,
+                used=min(self._lines, lines),  # one line can hold several
                 notes=tuple(self._notes(last, meaning)),
                 gamma=gamma,
                 clock=self._pace.clock,
