@@ -71,6 +71,7 @@ def import_command(
     from analysis.cli_sources import chosen, of_layout, read_source  # noqa: PLC0415
     from analysis.facts import with_facts  # noqa: PLC0415
     from analysis.import_report import import_report  # noqa: PLC0415
+    from analysis.imported import diagnosis_of, imported_log, summary_of  # noqa: PLC0415
 
     if before is not None and len(sources) > 1:
         raise ValueError(f"--before belongs to one file; got {len(sources)}.")
@@ -93,7 +94,19 @@ def import_command(
             for reading in readings
         ]
         for reading, observation in zip(readings, known, strict=True):
-            log = _imported(reading, observation, gamma, cost_ratio, verify_cost, overhead, by)
+            summary = summary_of(
+                reading,
+                observation,
+                gamma=gamma,
+                cost_ratio=cost_ratio,
+                verify_cost=verify_cost,
+                overhead=overhead,
+            )
+            groups = None if by is None else _groups(observation, by)
+            ungrouped = () if by is None or groups is not None else (_NO_UNITS.format(by=by),)
+            log = imported_log(
+                reading, summary, diagnosis_of(observation), groups=groups, notes=ungrouped
+            )
             logs.append(log if len(sources) == 1 else replace(log, name=f"{name}, {log.name}"))
         if len(sources) > 1:
             best, _ = chosen(readings, layout, Path(source))
@@ -133,49 +146,6 @@ def _together(observations: list[Observation], logs: list[ImportedLog]) -> tuple
         return ()
     alone = {code for log in logs if log.diagnosis is not None for code in log.diagnosis.codes}
     return tuple(found for found in diagnose(observations).findings if found.code not in alone)
-
-
-def _imported(
-    reading: Reading,
-    observation: Observation,
-    gamma: int | None,
-    cost_ratio: float | None,
-    verify_cost: float,
-    overhead: float,
-    by: str | None,
-) -> ImportedLog:
-    from analysis.doctor import diagnose  # noqa: PLC0415
-    from analysis.import_report import ImportedLog  # noqa: PLC0415
-    from analysis.log_summary import summarize  # noqa: PLC0415
-
-    groups = None if by is None else _groups(observation, by)
-    ungrouped = () if by is None or groups is not None else (_NO_UNITS.format(by=by),)
-    return ImportedLog(
-        name=reading.title,
-        definition=reading.definition,
-        counts=reading.counts,
-        summary=summarize(
-            reading.counts,
-            printed=reading.printed,
-            gamma=observation.gamma if _means_alone(reading) else gamma,
-            cost_ratio=cost_ratio,
-            verify_cost=verify_cost,
-            overhead=overhead,
-        ),
-        printed=reading.printed,
-        lines=reading.lines,
-        used=reading.used,
-        notes=(*reading.notes, *ungrouped),
-        skipped=tuple(f"line {entry.line}: {entry.reason}" for entry in reading.skipped),
-        diagnosis=diagnose(replace(observation, name="")),  # the source is said above
-        groups=groups,
-    )
-
-
-def _means_alone(reading: Reading) -> bool:
-    """True where neither counts nor positions say how long drafts were."""
-    printed = {ratio.quantity for ratio in reading.printed}
-    return reading.counts is None and "survival" not in printed
 
 
 def _groups(observation: Observation, by: str) -> Groups | None:

@@ -107,10 +107,12 @@ def chosen(
     Readings of one engine mostly count the same tokens; those of two engines do not, and one must be
     chosen. Raises ValueError naming them, also for a layout that is not there.
     """
+    from real_runs.engines.choosing import most_telling  # noqa: PLC0415
+
     found = of_layout(readings, layout, str(source))
     if len({reading.engine for reading in found}) > 1:
         raise ValueError(f"{source} has several readings, choose one of: {_options(readings)}.")
-    best = max(found, key=_says)
+    best = most_telling(found)
     others = [each for each in found if each is not best]
     if not others:
         return best, ()
@@ -121,17 +123,6 @@ def chosen(
 
 def _options(readings: Iterable[Reading]) -> str:
     return "; ".join(f"--engine {each.engine} --layout {each.layout!r}" for each in readings)
-
-
-def _says(reading: Reading) -> tuple[int, int, int]:
-    """How much a reading says: steps or tables by request first, then counts by depth, then counts."""
-    from simulator import AcceptanceTable  # noqa: PLC0415 — kept with what needs it
-
-    units = reading.units
-    tables = sum(isinstance(unit.counts, AcceptanceTable) for unit in units)
-    detail = 2 if any(unit.steps for unit in units) else 1 if tables > 1 else 0
-    depth = 2 if isinstance(reading.counts, AcceptanceTable) else int(reading.counts is not None)
-    return detail, depth, 0 if reading.counts is None else reading.counts.drafted
 
 
 def _measured(folder: Path, gamma: int | None) -> Observation:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from analysis.doctor import Diagnosis, diagnose
+from analysis import imported
+from analysis.doctor import Diagnosis
 from analysis.fitting import Fit, RoundCosts, fit
 from analysis.fitting import charts as fit_charts
 from analysis.fitting.observed import cut_short, fit_of_mean
@@ -16,8 +17,8 @@ from analysis.fitting.report import fit_report
 from analysis.fitting.result import Curve
 from analysis.fitting.spread import Spread
 from analysis.groups import Groups, by_label, over_time
-from analysis.import_report import ImportedLog, import_report
-from analysis.log_summary import LogSummary, summarize
+from analysis.import_report import import_report
+from analysis.log_summary import LogSummary
 from analysis.output import Cell, Report
 from app_pages.state import MAX_GAMMA, Settings
 from app_pages.your_engine.sources import Facts, Given, key_of, observation, readings
@@ -43,14 +44,10 @@ def reading_at(given: Given, place: int) -> Reading:
 
 def summary_of(reading: Reading, facts: Facts, settings: Settings) -> LogSummary:
     """Quantities with this page's costs. Raises ValueError where nothing follows."""
-    printed = {ratio.quantity for ratio in reading.printed}
-    alone = (
-        reading.counts is None and "survival" not in printed
-    )  # nothing says how long drafts were
-    return summarize(
-        reading.counts,
-        printed=reading.printed,
-        gamma=(reading.gamma if facts.gamma is None else facts.gamma) if alone else facts.gamma,
+    return imported.summary_of(
+        reading,
+        observation(reading, facts),
+        gamma=facts.gamma,
         cost_ratio=settings.cost_ratio,
         verify_cost=settings.verify_cost,
         overhead=settings.overhead,
@@ -60,8 +57,7 @@ def summary_of(reading: Reading, facts: Facts, settings: Settings) -> LogSummary
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=_BY_LOG)
 def diagnosis(given: Given, place: int, facts: Facts) -> Diagnosis:
     """The doctor's findings; the source is said above, so they name none."""
-    seen = observation(reading_at(given, place), facts)
-    return diagnose(dataclasses.replace(seen, name=""))
+    return imported.diagnosis_of(observation(reading_at(given, place), facts))
 
 
 @st.cache_resource(max_entries=32, show_spinner="Fitting …", hash_funcs=_BY_LOG)
@@ -170,22 +166,13 @@ def groups(
 
 
 @st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=_BY_LOG)
-def imported(given: Given, facts: Facts, settings: Settings) -> Report:
+def import_of(given: Given, facts: Facts, settings: Settings) -> Report:
     """What `specdec import` says of all readings. Raises ValueError where it would."""
     found = readings(given)
     assert not isinstance(found, str)  # noqa: S101 — see reading_at
     logs = tuple(
-        ImportedLog(
-            name=reading.title,
-            definition=reading.definition,
-            counts=reading.counts,
-            summary=summary_of(reading, facts, settings),
-            printed=reading.printed,
-            lines=reading.lines,
-            used=reading.used,
-            notes=reading.notes,
-            skipped=tuple(f"line {entry.line}: {entry.reason}" for entry in reading.skipped),
-            diagnosis=diagnosis(given, place, facts),
+        imported.imported_log(
+            reading, summary_of(reading, facts, settings), diagnosis(given, place, facts)
         )
         for place, reading in enumerate(found)
     )

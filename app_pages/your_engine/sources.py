@@ -7,16 +7,15 @@ import io
 import re
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from analysis.cli_sources import chosen
 from analysis.diagnosis.cases import Case, public_cases
 from analysis.facts import with_facts
 from app_pages.plain_text import plain
 from real_runs.engines import MetricsFormatError, Reading, read_log
+from real_runs.engines.choosing import most_telling
 from real_runs.engines.reading import written
 from simulator import Observation
 
@@ -77,10 +76,7 @@ def readings(given: Given) -> tuple[Reading, ...] | str:
     except MetricsFormatError as error:
         return str(error)
     engines = dict.fromkeys(each.engine for each in found)
-    best = [
-        chosen(tuple(each for each in found if each.engine == engine), None, Path())[0]
-        for engine in engines
-    ]
+    best = [most_telling(each for each in found if each.engine == engine) for engine in engines]
     return (*best, *(each for each in found if not any(each is first for first in best)))
 
 

@@ -80,7 +80,7 @@ def show(
 def _imported(given: Given, facts: Facts, settings: Settings) -> tuple[Report | None, str]:
     """The report of all readings, or why there is none: facts can fit one and contradict another."""
     try:
-        return engine_results.imported(given, facts, settings), ""
+        return engine_results.import_of(given, facts, settings), ""
     except ValueError as error:
         return None, str(error)
 
