@@ -149,16 +149,14 @@ def _together(observations: list[Observation], logs: list[ImportedLog]) -> tuple
 
 
 def _groups(observation: Observation, by: str) -> Groups | None:
-    from analysis.groups import by_label, over_time  # noqa: PLC0415
-    from simulator import AcceptanceTable  # noqa: PLC0415
+    from analysis.groups import by_label, over_time, table_of  # noqa: PLC0415
 
     name, buckets = label_of(by)
     if name == "time" and buckets is not None:
         raise ValueError(
             f"--by time takes no limits, for it has parts of equal length; got {by!r:.40}."
         )
-    counts = [unit.counts for unit in observation.units]
-    if not any(isinstance(each, AcceptanceTable) and each.rounds for each in counts):
+    if all(table_of(unit) is None for unit in observation.units):
         return None
     if name == "time":
         return over_time(observation.units)

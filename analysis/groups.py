@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from analysis.group_tests import difference_test, ratio, trend_line
+from analysis.rounded_counts import rounded_table
 from simulator import AcceptanceTable, CountedUnit, Estimate
 from simulator._checks import Rng, as_count, as_generator
 
@@ -87,7 +88,7 @@ def by_label(
     for unit in units:
         value = unit.label(label)
         key = None if value is None else name(value)
-        table = _table(unit)
+        table = table_of(unit)
         if key is None:
             unlabelled += 1
         elif table is None:
@@ -124,10 +125,10 @@ def over_time(
     parts = as_count("parts", parts, least=2)
     if not units:
         raise ValueError("units must hold one unit at least; got none.")
-    found = [_table(unit) for unit in units]
+    found = [table_of(unit) for unit in units]
     tables = [table for table in found if table is not None]
     if not tables:
-        raise ValueError("units must have counts by depth and a round; none of them has.")
+        raise ValueError("No unit has both a round and counts by depth, so none can be compared.")
     parts = min(parts, len(tables))
     cuts = [round(i * len(tables) / parts) for i in range(parts + 1)]
     groups = [(f"{cuts[i] + 1}–{cuts[i + 1]}", tables[cuts[i] : cuts[i + 1]]) for i in range(parts)]
@@ -184,9 +185,13 @@ def _group(label: str, tables: Sequence[AcceptanceTable], level: float) -> Group
     )
 
 
-def _table(unit: CountedUnit) -> AcceptanceTable | None:
+def table_of(unit: CountedUnit) -> AcceptanceTable | None:
+    """The counts by depth that a unit is compared by; None without a round or without such counts."""
     counts = unit.counts
-    table = counts if isinstance(counts, AcceptanceTable) else counts.to_table()
+    if isinstance(counts, AcceptanceTable):
+        table: AcceptanceTable | None = counts
+    else:
+        table = counts.to_table() or rounded_table(counts)
     return table if table is not None and table.rounds else None
 
 

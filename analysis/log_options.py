@@ -39,7 +39,10 @@ Speed = Annotated[
 ]
 PlainSpeed = Annotated[
     float | None,
-    typer.Option("--plain-tps", help="Tokens per second without speculation: gives the speedup."),
+    typer.Option(
+        "--plain-tps",
+        help="Tokens per second without speculation, of all running requests together: gives the speedup.",
+    ),
 ]
 Running = Annotated[
     float | None, typer.Option(help="Requests that run at a time, where the log does not say.")

@@ -118,7 +118,7 @@ def _of_ratios(printed: tuple[ReportedRatio, ...], gamma: int | None) -> LogSumm
 
 def _of_means(printed: tuple[ReportedRatio, ...], gamma: int | None) -> LogSummary:
     """Means alone: p stays unknown (NaN); one that explains tokens per round is the equivalent p."""
-    means = {ratio.quantity: ratio.value for ratio in printed}
+    means = {ratio.quantity: ratio.value for ratio in reversed(printed)}  # the first of each
     tokens, fraction = means.get("tokens_per_round"), means.get("accepted_fraction")
     share = fraction
     if tokens is not None and gamma is not None:

@@ -421,7 +421,9 @@ def test_a_log_is_read_once_and_a_slider_does_not_fit_again(monkeypatch):
     app = report(SERVER)
     monkeypatch.setattr(sources, "read_log", lambda *_, **__: pytest.fail("read again"))
     monkeypatch.setattr(results, "fit", lambda *_, **__: pytest.fail("fitted again"))
-    monkeypatch.setattr(results.imported, "diagnosis_of", lambda *_, **__: pytest.fail("diagnosed again"))
+    monkeypatch.setattr(
+        results.imported, "diagnosis_of", lambda *_, **__: pytest.fail("diagnosed again")
+    )
     app.slider(key="c").set_value(0.37).run()
     assert not app.exception
     assert "c = 0.37" in said(app)

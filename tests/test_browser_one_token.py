@@ -82,10 +82,13 @@ def test_ten_fast_presses_on_the_temperature_all_arrive(visit):  # noqa: F811
 def test_the_rule_is_chosen_by_keyboard(visit):  # noqa: F811
     page = visit("one_token?pair=disagree")
     see(page, "Lossless for drawn drafts")
+    settle(page)  # a click while the page is still being drawn goes to what it replaces
     page.get_by_text("chosen: its most likely word").click()
     see(page, "Lossy here.")
+    settle(page)
     page.keyboard.press("ArrowUp")
     see(page, "Lossless for drawn drafts")
+    settle(page)
     choose(page, "Rule", RULE_NAMES["typical_acceptance"])
     see(page, "Lossy here.")
     sees_p(page, pair="disagree", rule="typical_acceptance")

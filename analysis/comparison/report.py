@@ -13,6 +13,12 @@ _TITLES = {
 }
 
 
+def _unit(result: RunComparison) -> str:
+    if result.units == (1, 1):
+        return "the sum of all rounds"
+    return "not the same on both sides" if result.unit == "unit" else result.unit
+
+
 def comparison_report(result: RunComparison, parameters: tuple[tuple[str, Cell], ...]) -> Report:
     """The whole, its factors, acceptance by depth, and what would decide."""
     parts = tuple(_row(part) for part in (result.whole, *result.parts, *result.rest))
@@ -32,7 +38,7 @@ def comparison_report(result: RunComparison, parameters: tuple[tuple[str, Cell],
         ("verdict", result.verdict),
         ("units before", result.units[0]),
         ("units after", result.units[1]),
-        ("unit", result.unit),
+        ("unit", _unit(result)),
         ("paired", result.paired),
         ("interval is a lower bound", result.lower_bound),
         ("smallest visible slowdown", result.smallest_visible),

@@ -63,10 +63,13 @@ def _power(result: RunComparison) -> list[str]:
     said = []
     if result.needed is not None:
         more = result.needed
-        before, after = more.units
-        again = "" if before == after else f" more {after}s"
+        before, after = (
+            unit if count == 1 else f"{unit}s"
+            for unit, count in zip(more.units, (more.more_before, more.more_after), strict=True)
+        )
+        again = "" if len(set(more.units)) == 1 else f" more {after}"
         first = (
-            f"About {more.more_before:,} more {before}s before and {more.more_after:,}{again} after"
+            f"About {more.more_before:,} more {before} before and {more.more_after:,}{again} after"
         )
         said.append(f"{first} would decide with {power}, if it is as large as it looks.")
     if result.whole.change == "within noise" and result.smallest_visible:

@@ -125,8 +125,9 @@ def _speed(known: Known) -> Iterator[Finding]:
             code="speedup_above_tokens_per_round",
             evidence=f"{known.prefix}a speedup of {speedup:.2f} with "
             f"{known.tokens.number:.2f} tokens per round.",
-            reason="A round cannot take less than a plain step: the plain run was slower for another "
-            "reason, ran other requests, or rounds are missing from the count.",
+            reason="A round cannot take less than a plain step: one speed is of one request and the other "
+            "of all together, the plain run was slower for another reason or ran other requests, or "
+            "rounds are missing from the count.",
             advice="Measure both on the same requests, settings and machine, one after the other.",
             where=known.where,
         )

@@ -19,6 +19,7 @@ from analysis.fitting.rows import (
     rows_of_steps,
     rows_of_tables,
 )
+from analysis.rounded_counts import ROUNDED, rounded_table
 from simulator import AcceptanceTable, AcceptanceTotals, CountedUnit, Counts, Observation
 from simulator._checks import as_count
 
@@ -60,6 +61,8 @@ def take_in(data: Data, *, gamma: int | None) -> Intake:
         if len(data.units) > 1 or data.counts is None or any(u.steps for u in data.units):
             word: Unit = "requests" if data.unit == "request" else "intervals"
             taken = _units(data.units, longest, word, undrafted)
+            if data.counts is None and longest is None and data.printed:
+                return dataclasses.replace(taken, refusal=_NO_LENGTH)
             if taken.rows is not None or data.counts is None:
                 return taken
         return _pool(data.counts, longest, undrafted)
@@ -89,7 +92,8 @@ def _pool(counts: Counts, gamma: int | None, undrafted: int) -> Intake:
     _check_depths(table, gamma)
     if not sum(table.tested):
         return Intake(refusal="Nothing was tested, so nothing can be fitted.")
-    return Intake(rows=rows_of_pool(table, undrafted), notes=(POOLED, *_marks([table])))
+    marks = (*_rounded([counts]), *_marks([table]))
+    return Intake(rows=rows_of_pool(table, undrafted), notes=(POOLED, *marks))
 
 
 def _units(units: Sequence[CountedUnit], gamma: int | None, word: Unit, undrafted: int) -> Intake:
@@ -115,6 +119,7 @@ def _units(units: Sequence[CountedUnit], gamma: int | None, word: Unit, undrafte
     known = [table for _, table in usable if table is not None]
     for table in known:
         _check_depths(table, gamma)
+    notes.extend(_rounded([unit.counts for unit, table in usable if table is not None]))
     notes.extend(_marks(known))
     ordered = [
         replayed(unit.steps) if unit.every_position else list(unit.steps) for unit, _ in usable
@@ -193,7 +198,8 @@ def _tested(rows: Rows, notes: tuple[str, ...], replay: Replay | None = None) ->
 def _as_table(counts: Counts, gamma: int | None) -> AcceptanceTable | None:
     if isinstance(counts, AcceptanceTable):
         return counts
-    return _with_longest(counts, gamma).to_table()
+    totals = _with_longest(counts, gamma)
+    return totals.to_table() or rounded_table(totals)
 
 
 def _with_longest(totals: AcceptanceTotals, gamma: int | None) -> AcceptanceTotals:
@@ -210,6 +216,13 @@ def _check_depths(table: AcceptanceTable, gamma: int | None) -> None:
         )
 
 
+def _rounded(counts: Sequence[Counts]) -> tuple[str, ...]:
+    hidden = any(
+        isinstance(each, AcceptanceTotals) and each.accepted_by_depth is None for each in counts
+    )
+    return (ROUNDED,) if hidden else ()
+
+
 def _marks(tables: Sequence[AcceptanceTable]) -> tuple[str, ...]:
     full = all(t.drafted == (t.tested[0] if t.depths else 0) * t.depths for t in tables)
     if full or all(table.length_rule != "unknown" for table in tables):
@@ -220,6 +233,10 @@ def _marks(tables: Sequence[AcceptanceTable]) -> tuple[str, ...]:
 _UNKNOWN = (
     "What decided the draft lengths is unknown; if the draft's confidence did, predictions for other "
     "lengths are too high."
+)
+_NO_LENGTH = (
+    "There is no round, and a printed mean says nothing of other lengths without the configured draft "
+    "length (gamma); give it."
 )
 _CONFIDENCE = (
     "The draft's confidence decided the draft lengths: the counts describe the tokens that were "

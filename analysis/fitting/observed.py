@@ -68,8 +68,10 @@ def fit_of_curve(observations: Sequence[Observation], *, level: float = 0.95) ->
 
 
 def _only(printed: tuple[ReportedRatio, ...], name: str) -> ReportedRatio | None:
+    """The one mean of this name; a report's percentiles over requests are none."""
     found = [ratio for ratio in printed if ratio.quantity == name]
-    return found[0] if len(found) == 1 else None
+    means = [ratio for ratio in found if not ratio.averaged_over.startswith("requests: ")]
+    return means[0] if len(means) == 1 else None
 
 
 def cut_short(observation: Observation) -> tuple[str, ...]:

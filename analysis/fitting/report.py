@@ -64,7 +64,8 @@ def fit_report(
                 name="parameters",
                 columns=("parameter", "value", "low", "high"),
                 rows=tuple(
-                    (name, value.value, *_ends(value)) for name, value in _all_parameters(fitted)
+                    (shown_parameter(name), value.value, *_ends(value))
+                    for name, value in _all_parameters(fitted)
                 ),
             ),
             _candidates(fitted),
@@ -99,8 +100,17 @@ def fit_rows(
 
 
 def _headline(fitted: Fit) -> str:
-    said = ", ".join(f"{name} {value}" for name, value in fitted.parameters.items())
+    said = ", ".join(
+        f"{shown_parameter(name)} {value}" for name, value in fitted.parameters.items()
+    )
     return f"{fitted.name[0].upper()}{fitted.name[1:]}: {said}."
+
+
+def shown_parameter(name: str) -> str:
+    """The parameter's name for readers, who count the first drafted token as depth one."""
+    if name.startswith("by_depth["):
+        return f"p at depth {int(name[len('by_depth[') : -1]) + 1}"
+    return name
 
 
 def _all_parameters(fitted: Fit) -> list[tuple[str, Estimate]]:

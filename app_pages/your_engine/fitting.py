@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from analysis.fitting import BestFit, Fit
-from analysis.fitting.report import PREDICTION, fit_rows
+from analysis.fitting.report import PREDICTION, fit_rows, shown_parameter
 from analysis.output import Report
 from analysis.pass_time import PassTime
 from app_pages import state
@@ -91,7 +91,7 @@ def _charts(given: Given, place: int, facts: Facts, settings: Settings) -> None:
 def _process(fitted: Fit) -> None:
     st.markdown(f"**How acceptance arises: {plain(fitted.name)}**")
     rows = [
-        {"parameter": name, "value": value.value, "low": ends[0], "high": ends[1]}
+        {"parameter": shown_parameter(name), "value": value.value, "low": ends[0], "high": ends[1]}
         for name, value in fitted.parameters.items()
         for ends in (value.interval or (None, None),)
     ]

@@ -42,7 +42,7 @@ _TIMED = (
     "draft are in it."
 )
 _PASSES = (
-    "Rounds of {} are not printed: they are its tokens - accepted - 1 (of the prefill), target passes "
+    "Rounds of {} are not printed: tokens - accepted - 1 (of the prefill) of each, target passes "
     "without a draft among them."
 )
 _HEAD = re.compile(r"draft acceptance(?: rate)?\s*+=")
