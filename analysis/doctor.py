@@ -154,7 +154,7 @@ def _verdict(knowns: Sequence[Known], findings: Sequence[Finding]) -> list[Findi
     sure = not missing and all(sure_above_chance(known) for known in knowns)
     if sure and not sick and knowns[0].tokens is not None:
         few = any(found.code == "small_sample" for found in findings)
-        verdicts.append(_healthy(knowns[0], few=few))
+        verdicts.append(_healthy(knowns[0], few=few, alone=not findings))
     elif not findings and not verdicts:
         verdicts.append(
             Finding(
@@ -177,7 +177,7 @@ def _missing(known: Known) -> list[str]:
     return missing
 
 
-def _healthy(known: Known, *, few: bool) -> Finding:
+def _healthy(known: Known, *, few: bool, alone: bool) -> Finding:
     tokens = known.tokens
     assert tokens is not None  # noqa: S101 — the caller looked
     undrafted = known.observation.undrafted_rounds or 0
@@ -193,12 +193,15 @@ def _healthy(known: Known, *, few: bool) -> Finding:
             f" A round takes {known.time.round_cost.number:.2f} plain steps, so the speedup is "
             f"{known.time.speedup.number:.2f}."
         )
+    advice = "Nothing needs mending"
+    if few:
+        advice += ", as far as so few rounds can show"
+    elif not alone:
+        advice += "; the other remarks say how to read the numbers"
     return Finding(
         code="healthy",
         evidence=f"{known.prefix}{tokens.value} tokens per round{of}.{gain}",
         reason="The numbers agree with each other and acceptance is well above chance.",
-        advice="Nothing needs mending, as far as so few rounds can show."
-        if few
-        else "Nothing needs mending.",
+        advice=f"{advice}.",
         where=known.where,
     )

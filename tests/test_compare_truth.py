@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from analysis.compare import compare_runs
 from analysis.comparison.measures import measure
-from analysis.comparison.resampling import Logs, intervals
+from analysis.comparison.resampling import Logs, estimate, intervals
 from analysis.comparison.sides import side_of
 from simulator import AcceptanceTable, AcceptanceTotals, CountedUnit, Observation
 
@@ -256,3 +256,18 @@ def test_totals_without_depths_take_the_geometric_law_at_most(rng):
 
     ours = side_of(Observation(counts=totals), "before").accepted_se
     assert ours == pytest.approx(table.tokens_per_round.se, rel=0.02)
+
+
+@pytest.mark.parametrize("waited", [(50.0,), (400.0, 90.0)])
+def test_a_few_slow_requests_do_not_send_an_end_beyond_every_draw(waited):
+    seconds = np.array([*waited, *[1.0] * (8 - len(waited))])
+    statistic = Logs(columns=np.stack([np.ones(8), seconds], axis=1), signs=np.array([[1.0, -1.0]]))
+
+    (found,) = intervals([(statistic, 8)], rng=np.random.default_rng(0), level=0.95)
+
+    low, high = found.interval
+    assert (
+        -math.log(max(waited)) <= low < found.value < high <= 0.0
+    )  # no set of these is faster than 1
+    unbounded = estimate(found.value, found.se, level=0.95, degrees=7.0)
+    assert len(waited) > 1 or unbounded.interval[1] > 0.0

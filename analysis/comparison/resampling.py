@@ -115,18 +115,26 @@ def intervals(
     values = np.sum([value[0] for value, _ in observed], axis=0)
     variances = np.array([variance[0] for _, variance in observed])  # [samples, k]
     fewest, most = min(n for _, n in samples), max(n for _, n in samples)
-    drawn = None
+    drawn = reached = None
     if fewest >= FEWEST_DRAWN and most <= MOST_DRAWN:
-        drawn = _drawn(samples, values, rng)
+        drawn, reached = _drawn(samples, values, rng)
     degrees = _welch(variances, [units for _, units in samples])
     found = []
     for k, value in enumerate(values):
         se = math.sqrt(float(variances[:, k].sum())) if np.isfinite(variances[:, k]).all() else None
-        ends = None
-        if se is not None and drawn is not None:
+        ends = within = None
+        if se is not None and drawn is not None and reached is not None:
             ends = _studentised(drawn[:, k], level)
+            within = (float(reached[0, k]), float(reached[1, k]))
         found.append(
-            estimate(float(value), se, level=level, degrees=float(degrees[k]), studentised=ends)
+            estimate(
+                float(value),
+                se,
+                level=level,
+                degrees=float(degrees[k]),
+                studentised=ends,
+                within=within,
+            )
         )
     return tuple(found)
 
@@ -138,8 +146,13 @@ def estimate(
     level: float,
     degrees: float = math.inf,
     studentised: tuple[float, float] | None = None,
+    within: tuple[float, float] | None = None,
 ) -> Estimate:
-    """value with se × the given ends, or those of Student's t with `degrees` (normal if infinite)."""
+    """value with se × the given ends, or those of Student's t with `degrees` (normal if infinite).
+
+    The ends stay `within` what any draw reached: a few draws with hardly any spread of their own, as
+    single slow requests make them, would otherwise send an end far beyond every possible value.
+    """
     from scipy.special import ndtri, stdtrit  # noqa: PLC0415 — scipy.stats would cost a second at import
 
     if se is None or not math.isfinite(value):
@@ -151,14 +164,19 @@ def estimate(
         end = float(ndtri(tail) if math.isinf(degrees) else stdtrit(degrees, tail))
         studentised = (-end, end)
     low, high = value - studentised[1] * se, value - studentised[0] * se
+    if within is not None:
+        low, high = max(low, within[0]), min(high, within[1])
     return Estimate(value=value, se=se, interval=(low, high), level=level)
 
 
 def _drawn(
     samples: Sequence[tuple[Statistic, int]], values: FloatArray, rng: np.random.Generator
-) -> FloatArray:
-    """How far each draw is from the data, in its own standard errors, [draws, k]; NaN without one."""
-    blocks = []
+) -> tuple[FloatArray, FloatArray]:
+    """How far each draw is from the data, in its own standard errors, [draws, k]; NaN without one.
+
+    And the smallest and largest value of all draws, [2, k].
+    """
+    blocks, reached = [], np.stack([values, values])
     at_once = max(1, min(DRAWS, _CELLS_AT_ONCE // max(units for _, units in samples)))
     for start in range(0, DRAWS, at_once):
         draws = min(at_once, DRAWS - start)
@@ -169,7 +187,10 @@ def _drawn(
             value, variance = value + more[0], variance + more[1]
         with np.errstate(divide="ignore", invalid="ignore"):
             blocks.append((value - values) / np.sqrt(variance))
-    return np.concatenate(blocks)
+        finite = np.where(np.isfinite(value), value, values)
+        reached[0] = np.minimum(reached[0], finite.min(axis=0))
+        reached[1] = np.maximum(reached[1], finite.max(axis=0))
+    return np.concatenate(blocks), reached
 
 
 def _studentised(drawn: FloatArray, level: float) -> tuple[float, float] | None:

@@ -7,6 +7,10 @@ from analysis.conversion.names import FieldName
 from analysis.conversion.quantities import ASSUMPTIONS, QUANTITIES
 from analysis.output import Cell, Report, Row, Section
 
+_ROUNDED = (
+    "low and high are the ends of everything that prints like the given number; --exact takes its digits "
+    "as all there is."
+)
 _COLUMNS = ("follows", "quantity", "depth", "value", "low", "high", "assuming", "how")
 
 
@@ -59,7 +63,11 @@ def conversion_report(
             ),
         ),
         headline=f"{result.quantity}: {result.meaning}.",
-        notes=(*result.warnings, *(f"{name} means: {ASSUMPTIONS[name]}." for name in used)),
+        notes=(
+            *result.warnings,
+            *((_ROUNDED,) if any(low < high for low, high in result.given.ranges) else ()),
+            *(f"{name} means: {ASSUMPTIONS[name]}." for name in used),
+        ),
     )
 
 

@@ -42,7 +42,7 @@ class Goodness:
             return "Nothing is left to compare: the process has a parameter for all that these rounds show."
         size = f"the largest misfit is {self.misfit:+.3f} accepted tokens per round, at depth {self.depth}"
         if self.p_value >= 0.01:
-            return f"No misfit beyond chance (p {self.p_value:.2f}); {size}."
+            return f"No misfit beyond chance at the 1 % level (p {self.p_value:.2g}); {size}."
         if abs(self.misfit) < 0.01 and abs(self.pair_correlation or 0.0) < 0.02:
             return (
                 f"So many rounds show that the process is not exact (p {self.p_value:.1g}), "

@@ -45,7 +45,11 @@ def fit_report(
             f"γ from {unknown[0]} on is left out."
         )
     if any(fitted.extrapolates(g) for g in asked if g not in unknown):
-        notes.append(f"Beyond γ = {fitted.measured} predictions are extrapolated.")
+        notes.append(
+            f"Beyond γ = {fitted.measured} predictions are extrapolated."
+            if fitted.measured
+            else "The configured draft length is not known (--gamma), so every prediction is extrapolated."
+        )
     if fitted.goodness is not None:
         notes.append(fitted.goodness.sentence)
     headline = _headline(fitted)
