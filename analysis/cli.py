@@ -44,10 +44,9 @@ from analysis.options import (
 )
 from analysis.output import Format, emit
 from analysis.progress import shown_progress
-from simulator import AcceptanceTable, draft_model, simulate, simulate_counts
 
 if TYPE_CHECKING:
-    from simulator import Strategy
+    from simulator import AcceptanceTable, Strategy
 
 EXIT_CHECK_FAILED, EXIT_USAGE, EXIT_BAD_DATA = 1, 2, 3
 
@@ -84,6 +83,7 @@ def article(rounds: Rounds = 200_000, seed: Seed = 0, output: OutputFormat = For
     """The article's numbers, in closed form and from flipped tokens, and its claims judged."""
     from analysis import article as source  # noqa: PLC0415
     from analysis.reports import article_report  # noqa: PLC0415
+    from simulator import draft_model  # noqa: PLC0415
 
     strategy = draft_model(p=source.P, gamma=source.GAMMA)
     emit(article_report(_sample(strategy, rounds, seed, counts=False), seed), output)
@@ -181,9 +181,10 @@ def _simulation(
     table_file: Path | None,
     output: Format,
 ) -> bool:
-    from analysis.check import check  # noqa: PLC0415
+    from analysis.checking import check  # noqa: PLC0415
     from analysis.reports import simulation_report  # noqa: PLC0415
     from analysis.table_file import read_table  # noqa: PLC0415
+    from simulator import draft_model  # noqa: PLC0415
 
     if (p is None) == (by_depth is None):
         raise ValueError("give --p or --by-depth, one of the two.")
@@ -205,6 +206,8 @@ def _simulation(
 
 
 def _sample(strategy: Strategy, rounds: int, seed: int, *, counts: bool) -> AcceptanceTable:
+    from simulator import simulate, simulate_counts  # noqa: PLC0415
+
     if counts:
         return simulate_counts(strategy, rounds=rounds, rng=seed)
     with shown_progress("flipping tokens") as progress:
@@ -224,18 +227,21 @@ register_compare(app)
 
 def main() -> None:
     """Run the command line; errors become one sentence on stderr and an exit code."""
-    from analysis.table_file import TableFileError  # noqa: PLC0415
-    from real_runs.engines.errors import MetricsFormatError  # noqa: PLC0415
-
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
             stream.reconfigure(encoding="utf-8")  # γ and × survive a redirect on any system
     try:
         app()
-    except (MetricsFormatError, TableFileError) as error:
-        _fail(error, EXIT_BAD_DATA)
     except (ValueError, OSError) as error:
-        _fail(error, EXIT_USAGE)
+        _fail(error, EXIT_BAD_DATA if _is_bad_data(error) else EXIT_USAGE)
+
+
+def _is_bad_data(error: Exception) -> bool:
+    """Whether the data are wrong, not the call; asked only once something failed."""
+    from analysis.table_file import TableFileError  # noqa: PLC0415
+    from real_runs.engines.errors import MetricsFormatError  # noqa: PLC0415
+
+    return isinstance(error, (MetricsFormatError, TableFileError))
 
 
 def _fail(error: Exception, code: int) -> None:

@@ -98,7 +98,7 @@ def convert_command(
     """What an engine's number means, what follows from it, and how other engines say the same."""
     from analysis.conversion.names import engine_name, field_names  # noqa: PLC0415
     from analysis.conversion.report import conversion_report, names_report  # noqa: PLC0415
-    from analysis.convert import convert  # noqa: PLC0415
+    from analysis.converting import convert  # noqa: PLC0415
 
     if list_names:
         wanted = None if engine is None else engine_name(engine)

@@ -16,7 +16,7 @@ from analysis.diagnosis.meaning import meaning
 from analysis.diagnosis.odd_runs import odd_runs, two_speedups
 from analysis.diagnosis.sweeps import sweeps
 from analysis.output import Row, Section
-from analysis.pass_time import PassTime
+from analysis.round_time import PassTime
 from simulator import Observation
 
 _SICK = {"impossible", "problem", "change"}

@@ -6,7 +6,7 @@ import math
 
 from analysis.log_summary import LogSummary
 from analysis.output import Row
-from analysis.pass_time import PassTime
+from analysis.round_time import PassTime
 from analysis.uncertainty import Range
 from simulator import AcceptanceTable, Counts, Estimate, ReportedRatio
 

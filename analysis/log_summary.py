@@ -6,7 +6,7 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
-from analysis.convert import equivalent_p
+from analysis.converting import equivalent_p
 from analysis.formulas import expected_tokens, round_cost
 from analysis.ratio_summary import ratio_bounds
 from analysis.uncertainty import (

@@ -116,7 +116,7 @@ def acceptance(
 
     Raises ValueError unless exactly one of p and the two means is given, a mean with its gamma.
     """
-    from analysis.convert import equivalent_p  # noqa: PLC0415
+    from analysis.converting import equivalent_p  # noqa: PLC0415
 
     given = [value for value in (p, accepted_fraction, tokens_per_round) if value is not None]
     if len(given) != 1:

@@ -11,9 +11,11 @@ import os
 import sys
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from simulator import AcceptanceTable
+if TYPE_CHECKING:
+    from simulator import AcceptanceTable
+
 
 SCHEMA_VERSION = 1
 

@@ -8,7 +8,7 @@ from itertools import cycle
 from typing import TYPE_CHECKING
 
 from analysis.palette import LINES
-from analysis.process_law import process_survival
+from analysis.process_laws import process_survival
 from simulator import Process, TraceReplay
 from simulator._checks import as_count
 from simulator.drafts import MAX_GAMMA

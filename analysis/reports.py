@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from analysis.article import GAMMA, P, judgements, worked_example
-from analysis.check import Check
+from analysis.checking import Check
 from analysis.curve import over_gamma
 from analysis.exact import round_law
 from analysis.formulas import expected_tokens, whole_request_speedup

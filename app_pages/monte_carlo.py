@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analysis.check import z_limit
+from analysis.checking import z_limit
 from app_pages import downloads, snippets, state
 from app_pages.controls import number, show_problem
 from app_pages.results import MonteCarlo, closed_form, histogram_spec, histogram_table, monte_carlo

@@ -11,7 +11,7 @@ import streamlit as st
 import analysis as an
 import simulator as sim
 from analysis import charts
-from analysis.check import z_limit
+from analysis.checking import z_limit
 from analysis.verdict import verdict as analysis_verdict
 from app_pages.state import MAX_GAMMA, MOST_FLIPPED, Settings
 

@@ -1,7 +1,7 @@
 """Acceptance that is not one p: it differs between requests, along the text, or between rounds.
 
 These laws belong to whole requests. Which rounds follow each other matters, so they have no
-`conditional(gamma)`; `simulate_requests` walks the texts and `analysis.process_law` has the exact laws.
+`conditional(gamma)`; `simulate_requests` walks the texts and `analysis.process_laws` has the exact laws.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Strategy:
             raise ValueError(
                 f"acceptance must be the same in every round; got {type(self.acceptance).__name__}, "
                 "which belongs to whole requests: simulate, simulate_requests and "
-                "analysis.process_law take it."
+                "analysis.process_laws take it."
             )
         return self.acceptance.conditional(self.draft.gamma)
 

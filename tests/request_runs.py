@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.process_law import ProcessLaw, round_moves
+from analysis.process_laws import ProcessLaw, round_moves
 from simulator import (
     AcceptanceTable,
     BetaMixture,

@@ -1,6 +1,6 @@
 """Does a sampled table follow an exact law? Three checks; each misses what another catches.
 
-Independent of `analysis.check`, as its oracle. Each check rejects a right engine with chance
+Independent of `analysis.checking`, as its oracle. Each check rejects a right engine with chance
 <= 1e-8, as a bound and not as an approximation:
 
 - mean: Bernstein's inequality, the theoretical sd and the largest possible deviation; for many

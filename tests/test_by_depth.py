@@ -11,7 +11,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from analysis import p_by_depth_bounds
-from analysis.check import FALSE_ALARM_RATE
+from analysis.checking import FALSE_ALARM_RATE
 from analysis.uncertainty import one_p_probability
 from simulator import AcceptanceTable, AcceptanceTotals, draft_model, simulate
 

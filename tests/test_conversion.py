@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from analysis import equivalent_p, expected_tokens
-from analysis.convert import convert
+from analysis.converting import convert
 from simulator import AcceptanceTable, draft_model, simulate
 
 FULL = ("full_drafts", "chain")

@@ -7,7 +7,7 @@ import pytest
 from analysis.conversion.names import engine_name, field_names, find_name
 from analysis.conversion.quantities import ASSUMPTIONS, QUANTITIES
 from analysis.conversion.rules import RULES
-from analysis.convert import convert
+from analysis.converting import convert
 
 VLLM_V0 = {"engine": "vllm", "version": "0.7.3"}
 VLLM_09 = {"engine": "vllm", "version": "0.9.1"}

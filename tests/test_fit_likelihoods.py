@@ -16,7 +16,7 @@ from analysis.fitting.laws import ByDepth, Constant, Decay, odds
 from analysis.fitting.maximise import derivatives
 from analysis.fitting.mixed import HitOrMiss, Mixture
 from analysis.fitting.rows import replayed, rows_of_pool, rows_of_steps, rows_of_tables
-from analysis.process_law import process_tokens_per_round
+from analysis.process_laws import process_tokens_per_round
 from simulator import AcceptanceTable
 
 REQUESTS = (

@@ -21,7 +21,7 @@ from analysis import (
     round_law,
     survival,
 )
-from analysis.process_law import beta_quadrature, start_law
+from analysis.process_laws import beta_quadrature, start_law
 from simulator import (
     AcceptanceByDepth,
     BetaMixture,

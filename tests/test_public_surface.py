@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -19,8 +20,8 @@ HEAVY = ("torch", "streamlit", "altair", "pandas", "matplotlib", "scipy.stats", 
 def test_all_is_sorted_and_complete(package):
     public = [
         name
-        for name, value in vars(package).items()
-        if not name.startswith("_") and not isinstance(value, ModuleType)
+        for name in dir(package)
+        if not name.startswith("_") and not isinstance(getattr(package, name), ModuleType)
     ]
     constants = sorted(name for name in public if name.isupper())  # first, as ruff sorts them
     assert package.__all__ == constants + sorted(set(public).difference(constants))
@@ -32,6 +33,18 @@ def test_every_public_function_and_class_is_documented(package):
         value = getattr(package, name)
         if inspect.isfunction(value) or inspect.isclass(value):
             assert value.__doc__, name
+
+
+def test_a_name_is_loaded_from_its_module_when_it_is_asked_for():
+    assert "analysis.doctor" not in modules_after("import analysis")
+    assert "analysis.doctor" in modules_after("from analysis import diagnose")
+    with pytest.raises(AttributeError, match="has no attribute 'diagnosis_of_everything'"):
+        _ = analysis.diagnosis_of_everything
+
+
+def test_no_module_hides_a_function_of_its_name():
+    files = {path.stem for path in Path(analysis.__file__).parent.iterdir()}
+    assert not files.intersection(analysis.__all__)
 
 
 def test_imports_are_light():

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from analysis.diagnosis.counts import counts_of, tokens_of
-from analysis.pass_time import pass_time
+from analysis.round_time import pass_time
 from simulator import AcceptanceTable, AcceptanceTotals, Counts, Observation
 from simulator._checks import FloatArray
 from simulator._counting import standard_error

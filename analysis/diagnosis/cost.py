@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analysis.convert import equivalent_p
+from analysis.converting import equivalent_p
 from analysis.diagnosis.counts import survival_of
 from analysis.diagnosis.finding import Finding
 from analysis.diagnosis.known import Known

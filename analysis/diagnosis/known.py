@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from analysis.convert import equivalent_p
+from analysis.converting import equivalent_p
 from analysis.diagnosis.counts import (
     accepted_in,
     counts_after_rejection,
@@ -15,7 +15,7 @@ from analysis.diagnosis.counts import (
     tokens_of,
 )
 from analysis.diagnosis.derived import Derived
-from analysis.pass_time import PassTime, pass_time, with_sound_clock
+from analysis.round_time import PassTime, pass_time, with_sound_clock
 from analysis.uncertainty import Range, estimate_p, p_bounds, p_by_depth_bounds, p_interval
 from simulator import AcceptanceTable, AcceptanceTotals, Counts, Observation
 

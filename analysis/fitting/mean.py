@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.convert import equivalent_p
+from analysis.converting import equivalent_p
 from analysis.fitting.families import extrapolation_errors, slope_range
 from analysis.fitting.result import Fit
 from analysis.fitting.spread import Spread

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from analysis.conversion.conversion import Conversion
 from analysis.conversion.names import FieldName, field_names
 from analysis.conversion.quantities import ASSUMPTIONS, QUANTITIES
-from analysis.convert import convert
+from analysis.converting import convert
 
 OURS = "ours"
 """The engine of the canonical words."""

@@ -10,7 +10,7 @@ import streamlit as st
 from analysis import charts
 from analysis.import_rows import log_rows, time_rows
 from analysis.log_summary import LogSummary
-from analysis.pass_time import PassTime
+from analysis.round_time import PassTime
 from app_pages import state
 from app_pages.plain_text import plain
 from app_pages.state import MAX_GAMMA

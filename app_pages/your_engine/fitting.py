@@ -10,7 +10,7 @@ import streamlit as st
 from analysis.fitting import BestFit, Fit
 from analysis.fitting.report import PREDICTION, fit_rows, shown_parameter
 from analysis.output import Report
-from analysis.pass_time import PassTime
+from analysis.round_time import PassTime
 from app_pages import state
 from app_pages.plain_text import plain
 from app_pages.state import OVERHEAD, Settings

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
-from analysis.conversion.conversion import Conversion, converted
-from analysis.conversion.names import engine_name, find_name
-from analysis.conversion.quantities import ASSUMPTIONS
-from analysis.conversion.values import Given, Known, read_values
-from analysis.optimum import p_from_tokens
 from simulator._checks import as_count, as_nonnegative, as_probability
+
+if TYPE_CHECKING:
+    from analysis.conversion.conversion import Conversion
+    from analysis.conversion.values import Given
 
 _LONGEST_GAMMA = 10_000
 
@@ -48,6 +48,12 @@ def convert(
     >>> [round(tokens, 4) for tokens in result.get("tokens_per_round").range]
     [2.9335, 2.9365]
     """
+    # `import analysis` loads this module; the rest only where something is converted.
+    from analysis.conversion.conversion import converted  # noqa: PLC0415
+    from analysis.conversion.names import engine_name, find_name  # noqa: PLC0415
+    from analysis.conversion.quantities import ASSUMPTIONS  # noqa: PLC0415
+    from analysis.conversion.values import Known, read_values  # noqa: PLC0415
+
     granted = frozenset([known] if isinstance(known, str) else known)
     unknown = sorted(granted.difference(ASSUMPTIONS))
     if unknown:
@@ -108,6 +114,8 @@ def equivalent_p(
     >>> round(equivalent_p(gamma=4, tokens_per_round=2.7731), 4)
     0.7
     """
+    from analysis.optimum import p_from_tokens  # noqa: PLC0415 — as above
+
     gamma = as_count("gamma", gamma, least=1)
     if (tokens_per_round is None) == (accepted_fraction is None):
         raise ValueError(
