@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fit_speed
+import import_speed
 import model_speed
 import numpy as np
 import pytest
+import requests_speed
 import run as benchmark
 import verification_speed
 from stats import assert_all
@@ -86,3 +89,14 @@ def test_kept_runs_show_what_is_said_of_them(name):
     """No clock is asserted: these are numbers that were measured and committed."""
     rows = model_speed.run_rows(name)
     assert [row.ok for row in rows] == [True, True, None if name == "tiny" else True]
+
+
+def test_own_numbers_give_complete_rows():
+    rows = [
+        *import_speed.rows(size=200_000),
+        requests_speed.whole_requests(requests=50, tokens=20, repeats=1),
+        fit_speed.fitting(requests=300, repeats=1),
+    ]
+    assert len(rows) == 2 * len(import_speed.LOGS) + 2
+    assert all(isinstance(row.ok, bool) and row.measured for row in rows)
+    assert {row.measured.split()[-1] for row in rows[:8]} == {"MB/s", "MB"}
