@@ -51,7 +51,7 @@ def fit_command(
 ) -> None:
     """Let the counts choose how acceptance arises, and predict other draft lengths with intervals."""
     from analysis.cli_runs import run_errors  # noqa: PLC0415
-    from analysis.cli_sources import curve_of, observation_of  # noqa: PLC0415
+    from analysis.cli_sources import STDIN, curve_of, log_of, observation_of  # noqa: PLC0415
     from analysis.facts import with_facts  # noqa: PLC0415
     from analysis.fitting import fit  # noqa: PLC0415
     from analysis.fitting.observed import cut_short, fit_of_curve, fit_of_mean  # noqa: PLC0415
@@ -62,12 +62,15 @@ def fit_command(
     names = None if process is None else tuple(name.strip() for name in process.split(","))
     notes: tuple[str, ...]
     with run_errors():
-        several = curve_of(source, engine=engine, layout=layout) if names is None else ()
+        readings = log_of(source, engine=engine)
+        several = curve_of(readings, layout, source) if names is None else ()
         fitted = fit_of_curve([with_facts(each, method=method) for each in several], level=level)
         if fitted is not None:
             observation, notes = replace(several[0], gamma=None), (_CURVE.format(n=len(several)),)
         else:
-            observation, notes = observation_of(source, gamma=gamma, engine=engine, layout=layout)
+            observation, notes = observation_of(
+                source, gamma=gamma, engine=engine, layout=layout, readings=readings
+            )
     observation = with_facts(observation, method=method)
     if fitted is None and names is None:
         fitted = fit_of_mean(observation)
@@ -79,7 +82,7 @@ def fit_command(
 
         save(prediction_over_gamma(fitted, gammas, costs=costs), figure)
     parameters: tuple[tuple[str, Cell], ...] = (
-        ("source", str(source)),
+        ("source", "stdin" if str(source) == STDIN else str(source)),
         ("gamma", observation.gamma),
         ("cost_ratio", cost_ratio),
         ("verify_cost", verify_cost if costs is not None else None),

@@ -19,23 +19,30 @@ _REPORT_KEYS = (b'"schema_version"', b'"command"')
 
 
 def observation_of(
-    source: Path, *, gamma: int | None, engine: str | None, layout: str | None
+    source: Path,
+    *,
+    gamma: int | None,
+    engine: str | None,
+    layout: str | None,
+    readings: tuple[Reading, ...] | None = None,
 ) -> tuple[Observation, tuple[str, ...]]:
     """The observation behind a log, a run folder of `measure`, or the JSON of `simulate`, with notes.
 
     Of a log with several readings, `engine` and `layout` choose one; without them the one that says
-    most is taken, and a note names the others. `gamma` is the one wanted of a run folder, and what is
-    known beside a log or a table. Raises ValueError for a choice that is not there and for a gamma
-    that contradicts the source, the errors of the readers for what cannot be read.
+    most is taken, and a note names the others. `readings` are those of a log that was read already.
+    `gamma` is the one wanted of a run folder, and what is known beside a log or a table. Raises
+    ValueError for a choice that is not there and for a gamma that contradicts the source, the errors
+    of the readers for what cannot be read.
     """
-    if source.is_dir():
+    if readings is None and source.is_dir():
         return _measured(source, gamma), ()
-    if _is_report(source):
+    if readings is None and _is_report(source):
         from analysis.comparison.inputs import observation_of_table  # noqa: PLC0415
         from analysis.table_file import read_table  # noqa: PLC0415
 
         return _known(observation_of_table(read_table(source)), gamma, source), ()
-    readings = read_source(source, engine=engine)
+    if readings is None:
+        readings = read_source(source, engine=engine)
     reading, notes = chosen(readings, layout, source)
     return _known(reading.observation, gamma, source), notes
 
@@ -49,17 +56,24 @@ def _is_report(source: Path) -> bool:
     return head.lstrip().startswith(b"{") and all(key in head for key in _REPORT_KEYS)
 
 
-def curve_of(source: Path, *, engine: str | None, layout: str | None) -> tuple[Observation, ...]:
+def log_of(source: Path, *, engine: str | None) -> tuple[Reading, ...] | None:
+    """The readings of a log; None of a run folder and of the JSON of `simulate`."""
+    if source.is_dir() or _is_report(source):
+        return None
+    return read_source(source, engine=engine)
+
+
+def curve_of(
+    readings: tuple[Reading, ...] | None, layout: str | None, source: Path
+) -> tuple[Observation, ...]:
     """The observations of a log without counts that prints several, such as lengths by draft length.
 
-    None of a folder, of standard input, which is read only once, and where a reading has counts.
+    Empty where there is one reading, or one with counts.
     """
-    if not source.is_file() or _is_report(source):
+    found = () if readings is None else of_layout(readings, layout, str(source))
+    if len(found) < 2 or any(reading.counts is not None for reading in found):
         return ()
-    readings = of_layout(read_source(source, engine=engine), layout, str(source))
-    if len(readings) < 2 or any(reading.counts is not None for reading in readings):
-        return ()
-    return tuple(reading.observation for reading in readings)
+    return tuple(reading.observation for reading in found)
 
 
 def _known(observation: Observation, gamma: int | None, source: Path) -> Observation:

@@ -43,6 +43,17 @@ def number(field: Field, width: int | Literal["stretch"] = "stretch") -> None:
     )
 
 
+def keep_what_can_be_meant(key: str, problem: str | None) -> None:
+    """Remember the value of a field that may be empty; with a `problem` the old one stays, and it is said."""
+    before = st.session_state.get(f"{key}_before")
+    if problem is None:
+        st.session_state[f"{key}_before"] = st.session_state[key]
+        return
+    stays = "unknown" if before is None else f"at {before:g}"
+    st.session_state["problem"] = f"{problem} It stays {stays}."
+    st.session_state[key] = before
+
+
 def show_problem() -> None:
     """The sentence for what was typed last, once; above the fields or in the fragment that reruns."""
     problem = st.session_state.pop("problem", None)

@@ -16,6 +16,7 @@ import real_runs
 import simulator as sim
 from analysis.fitting import PROCESSES
 from analysis.runs.prediction import summarize_run
+from real_runs.engines import read_log
 from real_runs.runs.reading import read_run
 
 # vllm issue 39680: 97 % accepted, and slower than without
@@ -302,3 +303,18 @@ def test_fit_of_means_at_several_lengths_is_a_curve(tmp_path):
         "minimax-m3, thinking on, 1 drafted token",
     )["prediction"]
     assert single["tokens_per_round"] > 3.74 * 1.08
+
+
+def test_fit_reads_a_log_once(tmp_path, monkeypatch):
+    path, times = tmp_path / "log", []
+    path.write_bytes(LLAMACPP_LINE)
+
+    def counted(*arguments, **options):
+        times.append(arguments)
+        return read_log(*arguments, **options)
+
+    monkeypatch.setattr(real_runs.engines, "read_log", counted)
+    found = document("fit", str(path), "--predict-gamma", "3")
+
+    assert len(times) == 1
+    assert [row["gamma"] for row in found["prediction"]] == [3]

@@ -8,7 +8,7 @@ from app_pages import state
 from app_pages.compare import results as compare_results
 from app_pages.compare import view as compare_view
 from app_pages.compare.sides import SIDES, example_caption, show_example, side
-from app_pages.controls import show_problem
+from app_pages.controls import keep_what_can_be_meant, show_problem
 from app_pages.plain_text import plain
 from app_pages.your_engine.inputs import MAX_LENGTH
 
@@ -82,8 +82,7 @@ def _asked() -> tuple[int | None, float | None]:
 
 def _take(key: str) -> None:
     """Keep what can be meant; else the old value stays, and a sentence says so."""
-    value, before = st.session_state[key], st.session_state.get(f"{key}_before")
-    problem = None
+    value, problem = st.session_state[key], None
     if value is not None and key == "compare_gamma":
         if not (1 <= value <= MAX_LENGTH and value == int(value)):
             problem = (
@@ -91,9 +90,4 @@ def _take(key: str) -> None:
             )
     elif value is not None and not 0.0 <= value < 100.0:
         problem = f"The slowdown must be a number in [0, 100) %; got {value:.12g}."
-    if problem is None:
-        st.session_state[f"{key}_before"] = value
-        return
-    stays = "unknown" if before is None else f"at {before:g}"
-    st.session_state["problem"] = f"{problem} It stays {stays}."
-    st.session_state[key] = before
+    keep_what_can_be_meant(key, problem)

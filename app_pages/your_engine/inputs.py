@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app_pages.controls import number, slider_with_number
+from app_pages.controls import keep_what_can_be_meant, number, slider_with_number
 from app_pages.state import COST, GAMMA, OVERHEAD, VERIFY
 from app_pages.your_engine.sources import (
     MAX_MB,
@@ -165,14 +165,7 @@ def _beside() -> tuple[str | None, dict[str, float | None]]:
 def _take(key: str) -> None:
     """Keep what can be meant; else the old value stays, and a sentence says so."""
     value = st.session_state[key]
-    before = st.session_state.get(f"{key}_before")
-    problem = None if value is None else _problem(key, value)
-    if problem is None:
-        st.session_state[f"{key}_before"] = value
-        return
-    stays = "unknown" if before is None else f"at {before:g}"
-    st.session_state["problem"] = f"{problem} It stays {stays}."
-    st.session_state[key] = before
+    keep_what_can_be_meant(key, None if value is None else _problem(key, value))
 
 
 def _problem(key: str, value: float) -> str | None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from real_runs.engines.counts.acceptance_record import check_length, child
 from real_runs.engines.counts.lengths import from_histogram
 from real_runs.engines.counts.pool import Extras, Layout, Pool
-from real_runs.engines.counts.printed import Printed, as_fraction
-from real_runs.engines.counts.ratios import Ratios
+from real_runs.engines.counts.printed import Printed
+from real_runs.engines.counts.ratios import Ratios, agreeing_fraction
 from real_runs.engines.counts.skips import NoCounts, NothingDrafted, Skips
 from real_runs.engines.counts.wording import told_apart
 from real_runs.engines.reading import Reading
@@ -73,12 +73,7 @@ class Summaries:
         rate = average(value, "spec_decode_overall_draft_acceptance_rate")
         fraction = None
         if rate is not None and drafted:
-            fraction = as_fraction(rate, accepted=accepted, drafted=drafted)
-            if fraction is None:
-                raise NoCounts(
-                    f"the overall acceptance rate ({rate.value:g}) contradicts the counts "
-                    f"({accepted} accepted of {drafted} drafted)"
-                )
+            fraction = agreeing_fraction(rate, accepted=accepted, drafted=drafted)
         elif rate is not None and rate.value > 0.0:
             drafted = _drafted_from(rate, accepted)
         record = from_histogram(ended, drafted=drafted, gamma=None)

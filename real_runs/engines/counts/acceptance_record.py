@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from real_runs.engines.counts.lengths import Steps, from_histogram, from_steps, histogram_of
 from real_runs.engines.counts.pool import Record
-from real_runs.engines.counts.printed import Printed, as_fraction
-from real_runs.engines.counts.ratios import Ratios
+from real_runs.engines.counts.printed import Printed
+from real_runs.engines.counts.ratios import Ratios, agreeing_fraction
 from real_runs.engines.counts.skips import NoCounts
 from real_runs.engines.text.fields import (
     count_at,
@@ -85,12 +85,7 @@ def _ratios(value: JsonObject, *, rounds: int, accepted: int, drafted: int | Non
     rate = decimal_at(value, "draft_acceptance_rate")
     fraction = None
     if rate is not None and drafted:
-        fraction = as_fraction(rate, accepted=accepted, drafted=drafted)
-        if fraction is None:
-            raise NoCounts(
-                f"draft_acceptance_rate ({rate.value:g}) contradicts the counts "
-                f"({accepted} accepted of {drafted} drafted)"
-            )
+        fraction = agreeing_fraction(rate, accepted=accepted, drafted=drafted)
     return Ratios(fraction=fraction, length=length)
 
 

@@ -19,6 +19,7 @@ from real_runs.engines.vllm.blocks import (
     as_percent,
     block_counts,
     in_order,
+    of_ratios,
     ratios_alone,
     recovered_note,
 )
@@ -176,7 +177,7 @@ class BenchBlocks:
         if not readings and self._ratios is not None:
             ratios, of_run = self._ratios
             self._clocks = [of_run]
-            readings = [_of_ratios(ratios, self._source, lines)]
+            readings = [of_ratios(LAYOUT, ratios, self._source, lines)]
         (reading,) = readings
         clock, said = clock_of_runs(self._clocks, self._plain)
         said = (*self._notes, *recovered_note(reading.counts), *self._output.notes, *said)
@@ -198,17 +199,3 @@ def _number(text: str | None) -> float | None:
     if text is None or text == "nan" or len(text) > MOST_DIGITS:
         return None
     return float(text.replace(",", ""))
-
-
-def _of_ratios(ratios: Ratios, source: str, lines: int) -> Reading:
-    return Reading(
-        engine="vllm",
-        layout="block of bench serve without counts",
-        source=source,
-        counts=None,
-        printed=ratios.reported(LAYOUT.averaged_over),
-        definition=LAYOUT.definition,
-        lines=lines,
-        used=1,
-        notes=("Ratios only: without counts there is no sampling error.",),
-    )

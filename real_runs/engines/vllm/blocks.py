@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from real_runs.engines.counts.pool import Layout
 from real_runs.engines.counts.printed import MOST_DEPTHS, Printed
 from real_runs.engines.counts.ratios import Ratios, agreeing_fraction, check_counts
 from real_runs.engines.counts.recovery import Recovered, with_rounds
 from real_runs.engines.counts.rounding import Claim
 from real_runs.engines.counts.skips import NoCounts, NothingDrafted
 from real_runs.engines.counts.wording import counted
+from real_runs.engines.reading import Reading
 from simulator import AcceptanceTable, Counts
 
 MOST_NOTES = 4
@@ -239,4 +241,20 @@ def _cut_short(listed: int, mean: float, longest: int | None) -> tuple[str, ...]
             f"{which} drafts of {counted(longest, 'token')} {verb} printed: that length is drafted / "
             "rounds, taken for every draft."
         ),
+    )
+
+
+def of_ratios(layout: Layout, ratios: Ratios, source: str, lines: int) -> Reading:
+    """The reading of a block that was copied without its counts."""
+    return Reading(
+        engine=layout.engine,
+        layout=f"{layout.name} without counts",
+        source=source,
+        counts=None,
+        printed=ratios.reported(layout.averaged_over),
+        definition=layout.definition,
+        lines=lines,
+        used=1,
+        notes=("Ratios only: without counts there is no sampling error.",),
+        version="V1",
     )

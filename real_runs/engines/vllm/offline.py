@@ -17,6 +17,7 @@ from real_runs.engines.vllm.blocks import (
     Block,
     block_counts,
     in_order,
+    of_ratios,
     ratios_alone,
     recovered_note,
 )
@@ -132,7 +133,11 @@ class OfflineBlocks:
         self._settle()
         readings = self._pool.readings(lines)
         if not readings:
-            return [] if self._ratios is None else [_of_ratios(self._ratios, self._source, lines)]
+            return (
+                []
+                if self._ratios is None
+                else [of_ratios(_LAYOUT, self._ratios, self._source, lines)]
+            )
         (reading,) = readings
         counts = reading.counts
         notes = [*reading.notes, *self._notes, *recovered_note(counts)]
@@ -183,19 +188,4 @@ def _all_rounds(rounds: int, undrafted: int, reading: Reading) -> str:
     return (
         f"{counted(undrafted, 'round')} without a draft: over all {every} rounds, there are "
         f"{(every + accepted) / every:.3f} tokens per round."
-    )
-
-
-def _of_ratios(ratios: Ratios, source: str, lines: int) -> Reading:
-    return Reading(
-        engine="vllm",
-        layout="block of the offline example without counts",
-        source=source,
-        counts=None,
-        printed=ratios.reported(_LAYOUT.averaged_over),
-        definition=_LAYOUT.definition,
-        lines=lines,
-        used=1,
-        notes=("Ratios only: without counts there is no sampling error.",),
-        version="V1",
     )
