@@ -238,7 +238,7 @@ def test_speedup_is_tokens_over_cost():
     tokens, gained = found.tokens_per_round(3), found.speedup(3, costs)
     assert gained.value == pytest.approx(tokens.value / (0.3 + 1.4 + 0.05))
     assert gained.interval[1] == pytest.approx(tokens.interval[1] / 1.75)
-    with pytest.raises(ValueError, match="at most 3, the last with a verify_cost"):
+    with pytest.raises(ValueError, match="at most 3, the last with a cost"):
         found.speedup(4, costs)
     assert found.best_gamma(costs).left_out == tuple(range(4, 17))
 

@@ -61,6 +61,32 @@ class Fit:
     level: float = 0.95
     curve: Curve | None = field(default=None, repr=False, compare=False)
 
+    @classmethod
+    def of_process(cls, process: Process, *, name: str = "assumed") -> Fit:
+        """A process that is taken as known, in the shape of a fit: predictions without an error.
+
+        >>> from simulator import ConstantAcceptance
+        >>> print(Fit.of_process(ConstantAcceptance(p=0.7)).tokens_per_round(4))
+        2.7731
+        """
+        from analysis.process_laws import process_tokens_per_round  # noqa: PLC0415 — loads late
+
+        by_depth = getattr(process, "by_depth", None)
+
+        def curve(gammas: Sequence[int]) -> Spread:
+            tokens = [process_tokens_per_round(process, g) if g else 1.0 for g in gammas]
+            return Spread(values=np.asarray(tokens))
+
+        longest = None if by_depth is None else len(by_depth)
+        return cls(
+            name=name,
+            process=process,
+            how="assumed",
+            longest=longest,
+            measured=MOST if longest is None else longest,
+            curve=curve,
+        )
+
     @property
     def intervals(self) -> str:
         """What the intervals are, in two words."""
@@ -77,6 +103,13 @@ class Fit:
         """
         spread = self._curve([self._allowed(gamma)])
         return spread.estimate(np.ones(1), bounds=(1.0, gamma + 1.0))
+
+    def spread(self, gammas: Sequence[int]) -> Spread:
+        """Tokens per round at several draft lengths with the error that they share.
+
+        Raises ValueError as `tokens_per_round` does.
+        """
+        return self._curve([self._allowed(gamma) for gamma in gammas])
 
     def speedup(self, gamma: int, costs: RoundCosts) -> Estimate:
         """Tokens per round / cost of a round, decoding of one request; the costs count as exact."""
