@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from analysis.fitting import RoundCosts
 
 
-_CURVE = "{n} printed means at different draft lengths are fitted as one curve."
-
-
 def fit_command(
     source: FitSource,
     predict_gamma: Gammas = "1:16",
@@ -50,32 +47,24 @@ def fit_command(
     output: OutputFormat = Format.TABLE,
 ) -> None:
     """Let the counts choose how acceptance arises, and predict other draft lengths with intervals."""
-    from analysis.cli_runs import run_errors  # noqa: PLC0415
-    from analysis.cli_sources import STDIN, curve_of, log_of, observation_of  # noqa: PLC0415
-    from analysis.facts import with_facts  # noqa: PLC0415
-    from analysis.fitting import fit  # noqa: PLC0415
-    from analysis.fitting.observed import cut_short, fit_of_curve, fit_of_mean  # noqa: PLC0415
+    from analysis.cli_acceptance import fitted_source  # noqa: PLC0415
+    from analysis.cli_sources import STDIN  # noqa: PLC0415
+    from analysis.fitting.observed import cut_short  # noqa: PLC0415
     from analysis.fitting.report import fit_report  # noqa: PLC0415
 
     gammas = gammas_of(predict_gamma)
     costs = _costs(cost_ratio, verify_cost, overhead)
-    names = None if process is None else tuple(name.strip() for name in process.split(","))
-    notes: tuple[str, ...]
-    with run_errors():
-        readings = log_of(source, engine=engine)
-        several = curve_of(readings, layout, source) if names is None else ()
-        fitted = fit_of_curve([with_facts(each, method=method) for each in several], level=level)
-        if fitted is not None:
-            observation, notes = replace(several[0], gamma=None), (_CURVE.format(n=len(several)),)
-        else:
-            observation, notes = observation_of(
-                source, gamma=gamma, engine=engine, layout=layout, readings=readings
-            )
-    observation = with_facts(observation, method=method)
-    if fitted is None and names is None:
-        fitted = fit_of_mean(observation)
-    if fitted is None:
-        fitted = fit(observation, processes=names, rng=seed, level=level)
+    found = fitted_source(
+        source,
+        gamma=gamma,
+        engine=engine,
+        layout=layout,
+        method=method,
+        processes=names_of(process),
+        level=level,
+        seed=seed,
+    )
+    fitted, observation, notes = found.fitted, found.observation, found.notes
     if figure is not None:
         from analysis.fitting.figures import prediction_over_gamma  # noqa: PLC0415
         from analysis.runs.figures import save  # noqa: PLC0415
@@ -94,6 +83,11 @@ def fit_command(
     report = fit_report(fitted, gammas, costs=costs, parameters=parameters)
     marked = () if fitted.refusal else cut_short(observation)
     emit(replace(report, notes=(*notes, *marked, *report.notes)), output)
+
+
+def names_of(processes: str | None) -> tuple[str, ...] | None:
+    """The names in the text of --process; None without one."""
+    return None if processes is None else tuple(name.strip() for name in processes.split(","))
 
 
 def _costs(cost_ratio: float | None, verify_cost: str, overhead: float) -> RoundCosts | None:
