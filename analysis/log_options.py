@@ -81,8 +81,10 @@ FitLevel = Annotated[float, typer.Option("--level", help="Confidence of the inte
 _MOST_GAMMAS = 1000
 
 
-def gammas_of(text: str) -> tuple[int, ...]:
-    """Draft lengths from 1:16 (both ends), 1:16:3 (in steps) or 1,2,4,8; ValueError otherwise.
+def gammas_of(
+    text: str, option: str = "--predict-gamma", what: str = "draft lengths"
+) -> tuple[int, ...]:
+    """Lengths from 1:16 (both ends), 1:16:3 (in steps) or 1,2,4,8; ValueError otherwise.
 
     >>> gammas_of("1:4"), gammas_of("0:8:4"), gammas_of("4,2")
     ((1, 2, 3, 4), (0, 4, 8), (2, 4))
@@ -98,7 +100,7 @@ def gammas_of(text: str) -> tuple[int, ...]:
         ends = list(range(low, high + 1, step)) if good and high <= _MOST_GAMMAS else []
     if not ends or min(ends) < 0 or max(ends) > _MOST_GAMMAS:
         raise ValueError(
-            f"--predict-gamma must be draft lengths in [0, {_MOST_GAMMAS}] such as 1:16 or 1,2,4,8; "
+            f"{option} must be {what} in [0, {_MOST_GAMMAS}] such as 1:16 or 1,2,4,8; "
             f"got {text!r}."
         )
     return tuple(sorted(set(ends)))
