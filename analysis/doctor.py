@@ -15,7 +15,7 @@ from analysis.diagnosis.known import Known, know
 from analysis.diagnosis.meaning import meaning
 from analysis.diagnosis.odd_runs import odd_runs, two_speedups
 from analysis.diagnosis.sweeps import sweeps
-from analysis.output import Row
+from analysis.output import Row, Section
 from analysis.round_time import PassTime
 from simulator import Observation
 
@@ -81,6 +81,16 @@ def diagnose(observations: Observation | Sequence[Observation]) -> Diagnosis:
     findings += [*two_speedups(sound), *_verdict(knowns, findings)]
     findings += [found for known in sound for found in between_intervals(known)]
     return Diagnosis(findings=ranked(findings), times=tuple(known.time for known in knowns))
+
+
+def diagnosis_section(diagnosis: Diagnosis) -> Section:
+    """The findings as a table: code, kind, observations, evidence, reason, advice."""
+    return Section(
+        name="findings",
+        columns=("finding", "kind", "where", "evidence", "reason", "advice"),
+        rows=diagnosis_rows(diagnosis),
+        too_wide=("kind", "where", "reason"),
+    )
 
 
 def diagnosis_rows(diagnosis: Diagnosis) -> tuple[Row, ...]:

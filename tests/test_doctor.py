@@ -15,7 +15,7 @@ from analysis.diagnosis.acceptance import trend
 from analysis.diagnosis.cost import DEAR
 from analysis.diagnosis.finding import CODES, KINDS, Finding
 from analysis.diagnosis.known import know
-from analysis.doctor import diagnosis_rows
+from analysis.doctor import diagnosis_rows, diagnosis_section
 from simulator import (
     METHODS,
     AcceptanceTable,
@@ -143,9 +143,12 @@ def test_more_accepted_than_emitted_is_impossible():
     )
 
 
-def test_the_rows_of_a_diagnosis():
+def test_rows_and_section():
     diagnosis = diagnose(run(p=0.02, name="a"))
-    assert diagnosis_rows(diagnosis)[0][:3] == ("chance_level_first_position", "problem", "a")
+    section = diagnosis_section(diagnosis)
+    assert section.rows == diagnosis_rows(diagnosis)
+    assert all(len(row) == len(section.columns) for row in section.rows)
+    assert section.rows[0][:3] == ("chance_level_first_position", "problem", "a")
     assert diagnosis.findings[0].sentence.count(".") >= 3
 
 
