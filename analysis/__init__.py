@@ -7,12 +7,31 @@ if typing.TYPE_CHECKING:
     from analysis.checking import Check, Comparison, check
     from analysis.compare import compare_runs
     from analysis.comparison.result import RunComparison
+    from analysis.configuration import (
+        ConfigFile,
+        Configuration,
+        check_configuration,
+        write_configuration,
+        write_configurations,
+    )
     from analysis.conversion.conversion import Conversion
     from analysis.converting import convert, equivalent_p
     from analysis.curve import CurvePoint, GammaCurve, over_gamma
+    from analysis.deployment.break_even import BreakEvenBatch, break_even_batch
+    from analysis.deployment.building import DraftKind, deploy
+    from analysis.deployment.deployment import Deployment
+    from analysis.deployment.drafting import Drafting
+    from analysis.deployment.load import LoadPoint, over_concurrency, under_load
+    from analysis.deployment.memory import Memory
+    from analysis.deployment.round_parts import RoundParts
+    from analysis.deployment.served import Served
     from analysis.diagnosis.finding import Finding
     from analysis.doctor import Diagnosis, diagnose
     from analysis.exact import RoundLaw, round_law
+    from analysis.explaining.explanation import Explanation
+    from analysis.explaining.of_run import explain_run
+    from analysis.explaining.predicted import explain
+    from analysis.explaining.reported import explain_measured
     from analysis.fitting import BestFit, Fit, RoundCosts, fit, fit_curve, fit_mean
     from analysis.formulas import (
         break_even_cost_ratio,
@@ -27,16 +46,30 @@ if typing.TYPE_CHECKING:
         whole_request_speedup,
     )
     from analysis.groups import by_label, over_time
+    from analysis.hardware import Accelerator, Machine
     from analysis.latency import Latency, TimeSpread, request_latency
     from analysis.length_chain import length_laws, long_run_lengths
     from analysis.log_summary import LogSummary, summarize
+    from analysis.machine_presets import accelerator, accelerators
+    from analysis.model_config import architecture_of_config
+    from analysis.model_presets import architecture, architectures
+    from analysis.model_shape import Architecture
     from analysis.optimum import BestGamma, any_gamma_pays, best_gamma, break_even_p
+    from analysis.pass_cost import ExpertReads, PassCost, PassParts
+    from analysis.pass_fit import PassCostFit, fit_pass_cost, pass_cost_report
+    from analysis.planning.choice import PlanChoice, PlanRow
+    from analysis.planning.losses import ScheduleLosses, schedule_losses
+    from analysis.planning.planner import plan
+    from analysis.planning.result import Plan
+    from analysis.planning.schedule import Schedule, Span
+    from analysis.predicted_pass import predict_pass
     from analysis.process_laws import (
         ProcessLaw,
         process_law,
         process_survival,
         process_tokens_per_round,
     )
+    from analysis.published_load.report import published_load_report
     from analysis.round_time import PassTime, pass_time
     from analysis.runs.prediction import RunSummary, summarize_run
     from analysis.stopping import StoppedLaw, stopped_law
@@ -51,44 +84,76 @@ if typing.TYPE_CHECKING:
     from analysis.uncertainty import estimate_p, estimate_p_by_depth, p_bounds, p_by_depth_bounds
 
 __all__ = [
+    "Accelerator",
+    "Architecture",
     "BestFit",
     "BestGamma",
+    "BreakEvenBatch",
     "CellDeviation",
     "Check",
     "Comparison",
+    "ConfigFile",
+    "Configuration",
     "Conversion",
     "CurvePoint",
+    "Deployment",
     "Diagnosis",
+    "DraftKind",
+    "Drafting",
+    "ExpertReads",
+    "Explanation",
     "Finding",
     "Fit",
     "GammaCurve",
     "JointLaw",
     "Latency",
+    "LoadPoint",
     "LogSummary",
     "LosslessVerdict",
+    "Machine",
+    "Memory",
+    "PassCost",
+    "PassCostFit",
+    "PassParts",
     "PassTime",
+    "Plan",
+    "PlanChoice",
+    "PlanRow",
     "ProcessLaw",
     "RoundCosts",
     "RoundLaw",
+    "RoundParts",
     "RunComparison",
     "RunSummary",
+    "Schedule",
+    "ScheduleLosses",
+    "Served",
+    "Span",
     "StoppedLaw",
     "StoppingRow",
     "TemperatureCurve",
     "TimeSpread",
+    "accelerator",
+    "accelerators",
     "acceptance_by_temperature",
     "acceptance_probability",
     "any_gamma_pays",
+    "architecture",
+    "architecture_of_config",
+    "architectures",
     "best_gamma",
+    "break_even_batch",
     "break_even_cost_ratio",
     "break_even_p",
     "by_label",
     "check",
+    "check_configuration",
     "check_lossless",
     "check_lossless_counts",
     "compare_runs",
     "compare_stopping",
     "convert",
+    "deploy",
     "diagnose",
     "emitted_law",
     "equivalent_p",
@@ -96,25 +161,35 @@ __all__ = [
     "estimate_p_by_depth",
     "expected_accepted",
     "expected_tokens",
+    "explain",
+    "explain_measured",
+    "explain_run",
     "fit",
     "fit_curve",
     "fit_mean",
+    "fit_pass_cost",
     "length_laws",
     "long_run_lengths",
     "operations_factor",
     "oracle_tokens",
+    "over_concurrency",
     "over_gamma",
     "over_time",
     "p_bounds",
     "p_by_depth_bounds",
+    "pass_cost_report",
     "pass_time",
+    "plan",
+    "predict_pass",
     "process_law",
     "process_survival",
     "process_tokens_per_round",
+    "published_load_report",
     "request_latency",
     "round_cost",
     "round_law",
     "samples_needed",
+    "schedule_losses",
     "smallest_visible",
     "speedup",
     "stopped_law",
@@ -126,31 +201,63 @@ __all__ = [
     "tokens_pmf",
     "tokens_variance",
     "total_variation",
+    "under_load",
     "whole_request_speedup",
+    "write_configuration",
+    "write_configurations",
 ]
 
 _HOMES = {
     "analysis.checking": "Check Comparison check",
     "analysis.compare": "compare_runs",
     "analysis.comparison.result": "RunComparison",
+    "analysis.configuration": (
+        "ConfigFile Configuration check_configuration write_configuration write_configurations"
+    ),
     "analysis.conversion.conversion": "Conversion",
     "analysis.converting": "convert equivalent_p",
     "analysis.curve": "CurvePoint GammaCurve over_gamma",
+    "analysis.deployment.break_even": "BreakEvenBatch break_even_batch",
+    "analysis.deployment.load": "LoadPoint over_concurrency under_load",
+    "analysis.deployment.served": "Served",
+    "analysis.deployment.building": "DraftKind deploy",
+    "analysis.deployment.deployment": "Deployment",
+    "analysis.deployment.drafting": "Drafting",
+    "analysis.deployment.memory": "Memory",
+    "analysis.deployment.round_parts": "RoundParts",
     "analysis.diagnosis.finding": "Finding",
     "analysis.doctor": "Diagnosis diagnose",
     "analysis.exact": "RoundLaw round_law",
+    "analysis.explaining.explanation": "Explanation",
+    "analysis.explaining.of_run": "explain_run",
+    "analysis.explaining.predicted": "explain",
+    "analysis.explaining.reported": "explain_measured",
     "analysis.fitting": "BestFit Fit RoundCosts fit fit_curve fit_mean",
     "analysis.formulas": (
         "break_even_cost_ratio expected_tokens operations_factor oracle_tokens round_cost "
         "speedup survival tokens_pmf tokens_variance whole_request_speedup"
     ),
     "analysis.groups": "by_label over_time",
+    "analysis.hardware": "Accelerator Machine",
     "analysis.latency": "Latency TimeSpread request_latency",
     "analysis.length_chain": "length_laws long_run_lengths",
     "analysis.log_summary": "LogSummary summarize",
+    "analysis.machine_presets": "accelerator accelerators",
+    "analysis.model_config": "architecture_of_config",
+    "analysis.model_presets": "architecture architectures",
+    "analysis.model_shape": "Architecture",
     "analysis.optimum": "BestGamma any_gamma_pays best_gamma break_even_p",
+    "analysis.pass_cost": "ExpertReads PassCost PassParts",
+    "analysis.predicted_pass": "predict_pass",
+    "analysis.pass_fit": "PassCostFit fit_pass_cost pass_cost_report",
     "analysis.round_time": "PassTime pass_time",
+    "analysis.planning.choice": "PlanChoice PlanRow",
+    "analysis.planning.losses": "ScheduleLosses schedule_losses",
+    "analysis.planning.planner": "plan",
+    "analysis.planning.result": "Plan",
+    "analysis.planning.schedule": "Schedule Span",
     "analysis.process_laws": "ProcessLaw process_law process_survival process_tokens_per_round",
+    "analysis.published_load.report": "published_load_report",
     "analysis.runs.prediction": "RunSummary summarize_run",
     "analysis.stopping": "StoppedLaw stopped_law",
     "analysis.stopping_speed": "StoppingRow compare_stopping stopping_speedup",

@@ -7,8 +7,16 @@ of a target step; claims that need a later part of this project say so instead o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from analysis.article_example import (
+    COST_RATIO,
+    GAMMA,
+    ROUNDS,
+    P,
+    WorkedNumber,
+    worked_example,
+)
+from analysis.article_load import busy_servers, latency_not_throughput
 from analysis.article_tokens import agree_or_disagree, no_quality_loss
 from analysis.exact import round_law
 from analysis.formulas import (
@@ -24,45 +32,17 @@ from analysis.optimum import break_even_p
 from analysis.published import published_rows
 from simulator import draft_model
 
-P, GAMMA, COST_RATIO = 0.7, 4, 0.1
-"""The worked example of the article."""
-ROUNDS = 200_000
-"""The rounds its simulator runs."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkedNumber:
-    """A number the article prints, and what the closed form gives; `decimals` as printed."""
-
-    name: str
-    printed: float
-    decimals: int
-    exact: float
-
-    @property
-    def agrees(self) -> bool:
-        """True if the exact value rounds to the printed one."""
-        return round(self.exact, self.decimals) == self.printed
-
-
-def worked_example() -> tuple[WorkedNumber, ...]:
-    """The numbers of the article's example, recomputed.
-
-    >>> for number in worked_example():
-    ...     print(number.name, round(number.exact, 4), number.agrees)
-    p^5 0.1681 True
-    tokens per round 2.7731 True
-    cost of a round 1.4 True
-    speedup 1.9808 True
-    """
-    tokens = float(expected_tokens(P, GAMMA))
-    gain = float(speedup(P, GAMMA, COST_RATIO))
-    return (
-        WorkedNumber(name="p^5", printed=0.168, decimals=3, exact=P ** (GAMMA + 1)),
-        WorkedNumber(name="tokens per round", printed=2.77, decimals=2, exact=tokens),
-        WorkedNumber(name="cost of a round", printed=1.4, decimals=1, exact=tokens / gain),
-        WorkedNumber(name="speedup", printed=1.98, decimals=2, exact=gain),
-    )
+__all__ = [
+    "CLAIMS",
+    "COST_RATIO",
+    "GAMMA",
+    "ROUNDS",
+    "P",
+    "WorkedNumber",
+    "judgements",
+    "not_yet_judged",
+    "worked_example",
+]
 
 
 def expected_tokens_formula() -> Judgement:
@@ -205,11 +185,9 @@ def busier_not_faster() -> Judgement:
 def not_yet_judged() -> tuple[Judgement, ...]:
     """Claims whose evidence is still to be built; nothing is guessed about them."""
     models = "measurements of actual models"
-    load, trees = "a cost model of a server under load", "drafts that are trees"
+    trees = "drafts that are trees"
     waiting = (
         ("same family drafts best", "drafts of the target's family are accepted more", models),
-        ("latency, not throughput", "throughput is unchanged or slightly worse", load),
-        ("busy servers", "a saturated GPU has no spare compute to spend", load),
         ("Medusa", "Medusa: heads on the target's last layer, γ + 1 of them", trees),
         ("EAGLE", "EAGLE: drafting on features accepts more tokens", trees),
         ("Lookahead", "Lookahead: n-grams of the current sequence as candidates", trees),
@@ -236,6 +214,8 @@ CLAIMS: tuple[Callable[[], Judgement], ...] = (
     faster_together,
     same_work,
     busier_not_faster,
+    latency_not_throughput,
+    busy_servers,
     agree_or_disagree,
     no_quality_loss,
 )

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from analysis.cli_compare import register as register_compare
-from analysis.cli_logs import register as register_logs
-from analysis.cli_runs import register
+from analysis import cli_compare, cli_explain, cli_load, cli_logs, cli_pass_cost, cli_plan, cli_runs
 from analysis.options import (
     AcceptedFraction,
     Address,
@@ -220,9 +218,8 @@ def _method(counts: bool, table_file: Path | None) -> str:  # noqa: FBT001
     return "binomial counts" if counts else "flipped tokens"
 
 
-register_logs(app)
-register(app)
-register_compare(app)
+for commands in (cli_logs, cli_compare, cli_explain, cli_pass_cost, cli_load, cli_plan, cli_runs):
+    commands.register(app)
 
 
 def main() -> None:

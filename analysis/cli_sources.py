@@ -36,7 +36,7 @@ def observation_of(
     """
     if readings is None and source.is_dir():
         return _measured(source, gamma), ()
-    if readings is None and _is_report(source):
+    if readings is None and is_report(source):
         from analysis.comparison.inputs import observation_of_table  # noqa: PLC0415
         from analysis.table_file import read_table  # noqa: PLC0415
 
@@ -47,7 +47,7 @@ def observation_of(
     return _known(reading.observation, gamma, source), notes
 
 
-def _is_report(source: Path) -> bool:
+def is_report(source: Path) -> bool:
     """Whether a file is the JSON of one of our commands; a pipe is none, for it is read only once."""
     if not source.is_file():
         return False
@@ -58,7 +58,7 @@ def _is_report(source: Path) -> bool:
 
 def log_of(source: Path, *, engine: str | None) -> tuple[Reading, ...] | None:
     """The readings of a log; None of a run folder and of the JSON of `simulate`."""
-    if source.is_dir() or _is_report(source):
+    if source.is_dir() or is_report(source):
         return None
     return read_source(source, engine=engine)
 

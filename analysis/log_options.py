@@ -100,8 +100,7 @@ def gammas_of(
         ends = list(range(low, high + 1, step)) if good and high <= _MOST_GAMMAS else []
     if not ends or min(ends) < 0 or max(ends) > _MOST_GAMMAS:
         raise ValueError(
-            f"{option} must be {what} in [0, {_MOST_GAMMAS}] such as 1:16 or 1,2,4,8; "
-            f"got {text!r}."
+            f"{option} must be {what} in [0, {_MOST_GAMMAS}] such as 1:16 or 1,2,4,8; got {text!r}."
         )
     return tuple(sorted(set(ends)))
 

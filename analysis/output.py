@@ -137,10 +137,10 @@ def _remarks(report: Report, output: Format) -> list[str]:
 
 
 def as_text(cell: Cell) -> str:
-    """A cell as people read it: four decimals, thousands separated, nothing for unknown.
+    """A cell as people read it: four decimals (one from a thousand on), nothing for unknown.
 
-    >>> as_text(2.77310), as_text(200_000), as_text(None), as_text(1.2e-9)
-    ('2.7731', '200,000', '', '1.2e-09')
+    >>> as_text(2.77310), as_text(200_000), as_text(12950.2011), as_text(None), as_text(1.2e-9)
+    ('2.7731', '200,000', '12,950.2', '', '1.2e-09')
     """
     match cell:
         case None:
@@ -157,8 +157,10 @@ def as_text(cell: Cell) -> str:
 def _float_text(value: float) -> str:
     if math.isnan(value):
         return ""
-    if value == 0.0 or 5e-5 <= abs(value) < 1e6:
+    if value == 0.0 or 5e-5 <= abs(value) < 1e3:
         return f"{value:.4f}"
+    if 1e3 <= abs(value) < 1e9:
+        return f"{value:,.1f}"
     return f"{value:.4g}"
 
 

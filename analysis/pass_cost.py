@@ -6,6 +6,7 @@ tokens. With m = batch · tokens,
     memory  = weights_s + output_s + experts(m) + kv_s · batch · context
     compute = m · (compute_s + output_compute_s + attention_s · context)
     time    = (memory^k + compute^k)^(1/k) + link_s + m · link_token_s + fixed_s + m · token_s
+              + several_s where tokens > 1
 
 k = `overlap` says how reading and computing share the time: k = ∞ is the roofline (Williams, Waterman,
 Patterson 2009), the longer of the two; k = 1 does one after the other. All coefficients are seconds.
@@ -14,12 +15,13 @@ Patterson 2009), the longer of the two; k = 1 does one after the other. All coef
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from analysis._arrays import Numbers, nonnegatives, plain
-from simulator._checks import FloatArray, as_count, as_nonnegative
+from analysis._pass_checks import MOST, amounts, as_amount, check_overlap, check_seconds
+from simulator._checks import FloatArray, as_count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +35,7 @@ class ExpertReads:
 
     of them in a layer on average; `all_s` is the time to read all experts of all layers. Real routers
     favour experts and neighbouring tokens agree, so that fewer are called. Raises ValueError for more
-    experts per token than there are.
+    experts per token than there are, and a time that is negative or above 1e9 s.
 
     >>> round(ExpertReads(experts=8, per_token=2, all_s=1.0).share(2), 4)
     0.4375
@@ -46,7 +48,7 @@ class ExpertReads:
     def __post_init__(self) -> None:
         as_count("experts", self.experts, least=1)
         as_count("per_token", self.per_token, least=1, most=self.experts)
-        as_nonnegative("all_s", self.all_s)
+        check_seconds("all_s", self.all_s)
 
     def share(self, tokens: Numbers) -> FloatArray | float:
         """Experts called by so many tokens / all experts, expected."""
@@ -91,9 +93,11 @@ class PassCost:
     cache of one token of one request. `compute_s` and `output_compute_s` are the arithmetic of a token,
     `attention_s` that of a token for each token of its context. `link_s` and `link_token_s` are what
     devices take to exchange results, per pass and per token; `fixed_s` is what else a pass takes, and
-    `token_s` what else a token does (sampling, bookkeeping). `kv_budget` is the most tokens of context that
-    are read (a window, or a draft with a short cache). Raises ValueError for a negative or infinite
-    coefficient, an overlap below 1, and a pass that takes no time.
+    `token_s` what else a token does (sampling, bookkeeping). `several_s` is what any pass over more than one
+    token of a request takes beside: programs have other kernels for one (on two CPU cores they were seen
+    to save a fifth of a pass). `kv_budget` is the most tokens of context that
+    are read (a window, or a draft with a short cache). Raises ValueError for a coefficient that is
+    negative or above 1e9 s, an overlap below 1, and a pass that takes no time.
 
     >>> cost = PassCost(weights_s=0.004, compute_s=0.00002)
     >>> cost.seconds(batch=1, tokens=5), cost.verify_cost(400)
@@ -113,16 +117,14 @@ class PassCost:
     link_token_s: float = 0.0
     fixed_s: float = 0.0
     token_s: float = 0.0
+    several_s: float = 0.0
     overlap: float = math.inf
     kv_budget: int | None = None
 
     def __post_init__(self) -> None:
         for name in _COEFFICIENTS:
-            as_nonnegative(name, getattr(self, name))
-        if isinstance(self.overlap, bool) or not self.overlap >= 1.0:
-            raise ValueError(
-                f"overlap must be at least 1 (inf is the roofline); got {self.overlap!r}."
-            )
+            check_seconds(name, getattr(self, name))
+        check_overlap(self.overlap)
         if self.kv_budget is not None:
             as_count("kv_budget", self.kv_budget, least=1)
         if not float(self.seconds(1, 1)) > 0.0:
@@ -131,20 +133,30 @@ class PassCost:
     def seconds(
         self, batch: Numbers = 1, tokens: Numbers = 1, context: Numbers = 0
     ) -> FloatArray | float:
-        """Time of a pass [s]; the arguments broadcast. ValueError for a negative or infinite one."""
+        """Time of a pass [s]; the arguments broadcast. ValueError for a negative one or one above 1e12."""
         memory, compute, rest = self._terms(batch, tokens, context)
         return plain(_combined(memory, compute, self.overlap) + rest)
 
     def verify_cost(
         self, tokens: Numbers, batch: Numbers = 1, context: Numbers = 0
     ) -> FloatArray | float:
-        """V: a pass over `tokens` per request / over one, at the same batch and context."""
+        """V: a pass over `tokens` per request / over one, at the same batch and context.
+
+        Raises ValueError where a pass over one takes no time (a batch of 0 that reads no weights).
+        """
         wide = np.asarray(self.seconds(batch, tokens, context))
-        return plain(wide / np.asarray(self.seconds(batch, 1, context)))
+        narrow = np.asarray(self.seconds(batch, 1, context))
+        if not bool(np.all(narrow > 0.0)):
+            raise ValueError("batch must be above 0 where a pass reads no weights; got 0.")
+        return plain(wide / narrow)
 
     def parts(self, batch: float = 1, tokens: float = 1, context: float = 0) -> PassParts:
         """The terms of one pass, each alone."""
-        rows, wide, held = (float(np.asarray(x)) for x in _checked(batch, tokens, context))
+        rows, wide, held = (
+            as_amount("batch", batch),
+            as_amount("tokens", tokens),
+            as_amount("context", context),
+        )
         m, read = rows * wide, float(self._held(held))
         return PassParts(
             weights_s=self.weights_s,
@@ -154,7 +166,7 @@ class PassCost:
             compute_s=m * (self.compute_s + self.output_compute_s),
             attention_s=m * self.attention_s * read,
             communication_s=self.link_s + m * self.link_token_s,
-            fixed_s=self.fixed_s,
+            fixed_s=self.fixed_s + (self.several_s if wide > 1.0 else 0.0),
             token_s=m * self.token_s,
             total_s=float(self.seconds(batch, tokens, context)),
         )
@@ -162,34 +174,43 @@ class PassCost:
     def knee(self, batch: float = 1, context: float = 0) -> float:
         """Tokens per request at which computing takes as long as reading; infinite if it never does.
 
-        Up to there further tokens are nearly free, beyond it each costs its arithmetic. May lie below
-        1: then already plain decoding is bound by arithmetic.
+        Up to there further tokens are nearly free under the roofline, beyond it each costs its
+        arithmetic. May lie below 1: then already plain decoding is bound by arithmetic. There is one
+        such point: reading grows ever slower with the tokens (experts), arithmetic in proportion.
         """
-        _checked(batch, 1, context)
+        rows, held = as_amount("batch", batch), as_amount("context", context)
 
         def gap(tokens: float) -> float:
-            memory, compute, _ = self._terms(batch, tokens, context)
+            memory, compute, _ = self._terms(rows, tokens, held)
             return float(compute - memory)
 
-        if self.compute_s + self.output_compute_s + self.attention_s * float(context) == 0.0:
-            return math.inf
         low, high = 0.0, 1.0
         while gap(high) < 0.0:
             low, high = high, 2.0 * high
-            if high > _BEYOND:
+            if high > MOST:
                 return math.inf
         from scipy.optimize import brentq  # noqa: PLC0415 — `import analysis` loads numpy only
 
         return float(brentq(gap, low, high, xtol=1e-9)) if gap(low) < 0.0 else low
 
+    def scaled(self, factor: float) -> PassCost:
+        """A pass that takes `factor` times as long in every term; ValueError unless above 0."""
+        experts = self.experts
+        return replace(
+            self,
+            **{name: factor * getattr(self, name) for name in _COEFFICIENTS},
+            experts=None if experts is None else replace(experts, all_s=factor * experts.all_s),
+        )
+
     def _terms(
         self, batch: Numbers, tokens: Numbers, context: Numbers
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        rows, wide, held = _checked(batch, tokens, context)
+        rows, wide, held = amounts(batch, tokens, context)
         m, read = rows * wide, self._held(held)
         memory = self.weights_s + self.output_s + self._experts_s(m) + self.kv_s * rows * read
         compute = m * (self.compute_s + self.output_compute_s + self.attention_s * read)
         rest = self.link_s + self.fixed_s + m * (self.link_token_s + self.token_s)
+        rest = rest + self.several_s * (wide > 1.0)
         return np.asarray(memory + 0.0 * m), np.asarray(compute), np.asarray(rest)
 
     def _held(self, context: FloatArray | float) -> FloatArray | float:
@@ -203,16 +224,8 @@ class PassCost:
 
 _COEFFICIENTS = (
     "weights_s", "compute_s", "output_s", "output_compute_s", "kv_s", "attention_s", "link_s",
-    "link_token_s", "fixed_s", "token_s",
+    "link_token_s", "fixed_s", "token_s", "several_s",
 )  # fmt: skip
-_BEYOND = 1e12  # tokens
-
-
-def _checked(
-    batch: Numbers, tokens: Numbers, context: Numbers
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    rows, wide = nonnegatives("batch", batch), nonnegatives("tokens", tokens)
-    return rows, wide, nonnegatives("context", context)
 
 
 def _combined(memory: FloatArray, compute: FloatArray, k: float) -> FloatArray:
@@ -220,5 +233,7 @@ def _combined(memory: FloatArray, compute: FloatArray, k: float) -> FloatArray:
     longer, shorter = np.maximum(memory, compute), np.minimum(memory, compute)
     if math.isinf(k):
         return longer
+    if k == 1.0:
+        return np.asarray(longer + shorter)
     ratio = np.divide(shorter, longer, out=np.zeros_like(longer), where=longer > 0.0)
     return np.asarray(longer * np.exp(np.log1p(ratio**k) / k))

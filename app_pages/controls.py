@@ -79,7 +79,7 @@ def slider_with_number(field: Field) -> None:
         # Without limits of its own: a value out of range comes here and gets its sentence. Cleared, it
         # falls back to `value`, so to the number in use. A float even for γ: 2.5 must arrive as 2.5.
         value = float(st.session_state[field.key])
-        key = _fresh_key(f"{field.key}_typed", value)
+        key = fresh_key(f"{field.key}_typed", value)
         st.number_input(
             f"{field.label}, typed",
             value=value,
@@ -93,7 +93,7 @@ def slider_with_number(field: Field) -> None:
         )
 
 
-def _fresh_key(name: str, value: object) -> str:
+def fresh_key(name: str, value: object) -> str:
     """The key of a widget that follows `value`: a new one whenever anything else changed the value.
 
     Were the new value written into the old widget, the browser could answer a fast key press with
@@ -134,7 +134,7 @@ def _preset_row() -> None:
     names = {preset.name: preset for preset in presets()}
     here = next((preset.name for preset in names.values() if _matches(preset)), OWN)
     choices = [*names, OWN] if here == OWN else list(names)
-    key = _fresh_key("preset", here)
+    key = fresh_key("preset", here)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.selectbox(
             "Start from",

@@ -9,9 +9,12 @@ import streamlit as st
 from app_pages import explore, one_round, state
 from app_pages.compare import page as compare
 from app_pages.convert import page as convert
+from app_pages.explain_page import page as explain_page
 from app_pages.measured_runs import page as real_runs_page
 from app_pages.one_token import page as one_token
 from app_pages.plain_text import plain
+from app_pages.plan_page import page as plan_page
+from app_pages.where_it_breaks import page as where_it_breaks
 from app_pages.your_engine import page as your_engine
 
 _OLD_ADDRESS = "read_a_log"
@@ -62,7 +65,20 @@ def _pages() -> list[st.Page]:
         first,
         st.Page(one_round.page, title="One round", icon=":material/school:", url_path="one_round"),
         st.Page(one_token.page, title="One token", icon=":material/casino:", url_path="one_token"),
+        st.Page(
+            where_it_breaks.page,
+            title="Where it breaks",
+            icon=":material/trending_down:",
+            url_path="where_it_breaks",
+        ),
         engine,
+        st.Page(
+            explain_page.page,
+            title="Explain",
+            icon=":material/waterfall_chart:",
+            url_path="explain",
+        ),
+        st.Page(plan_page.page, title="Plan", icon=":material/event_note:", url_path="plan"),
         st.Page(convert.page, title="Convert", icon=":material/swap_horiz:", url_path="convert"),
         st.Page(compare.page, title="Compare", icon=":material/difference:", url_path="compare"),
         st.Page(

@@ -18,7 +18,10 @@ IMAGES = ROOT / "docs" / "images"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 MOST_BYTES = 300_000
 TOP = 100  # the empty strip above the title
-PARTS = {"draft-length.png": ("Which draft length", "By kind, and over time")}
+PARTS = {
+    "draft-length.png": ("Which draft length", "By kind, and over time"),
+    "where-it-breaks.png": ("3 · A busy server", "Take it along"),
+}
 """Pictures of a part of a page: from one heading to the next."""
 SHOTS = (  # file, path, scheme, width, height
     ("app.png", "", "light", 1200, 1240),
@@ -30,6 +33,9 @@ SHOTS = (  # file, path, scheme, width, height
     ("convert.png", "convert", "light", 1200, 1560),
     ("compare.png", "compare", "light", 1200, 1420),
     ("real-runs.png", "real_runs", "light", 1200, 1590),
+    ("where-it-breaks.png", "where_it_breaks?batch=384", "light", 1200, 4300),
+    ("explain.png", "explain?batch=64", "light", 1200, 2000),
+    ("plan.png", "plan?against=lookup:0.4", "light", 1200, 2080),
 )
 
 

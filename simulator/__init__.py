@@ -34,6 +34,7 @@ from simulator.rules import (
     typical_acceptance,
 )
 from simulator.sampling import Sampling
+from simulator.step_samples import StepSample
 from simulator.stopping import ConfidenceThreshold, FixedLength, Heuristic, Oracle, Stop
 from simulator.strategies import Strategy, draft_model
 from simulator.totals import AcceptanceTotals, Counts, ReportedRatio
@@ -81,6 +82,7 @@ __all__ = [
     "Rule",
     "Sampling",
     "SimulatedRequests",
+    "StepSample",
     "StepTimes",
     "Stop",
     "Strategy",

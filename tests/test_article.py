@@ -32,7 +32,6 @@ def test_claims_that_need_later_parts_are_not_guessed():
 
     assert {
         "same family drafts best",
-        "latency, not throughput",
         "Medusa",
         "EAGLE",
         "Lookahead",

@@ -6,6 +6,7 @@ import fit_speed
 import import_speed
 import model_speed
 import numpy as np
+import plan_speed
 import pytest
 import requests_speed
 import run as benchmark
@@ -96,7 +97,8 @@ def test_own_numbers_give_complete_rows():
         *import_speed.rows(size=200_000),
         requests_speed.whole_requests(requests=50, tokens=20, repeats=1),
         fit_speed.fitting(requests=300, repeats=1),
+        plan_speed.planning(requests=50, repeats=1),
     ]
-    assert len(rows) == 2 * len(import_speed.LOGS) + 2
+    assert len(rows) == 2 * len(import_speed.LOGS) + 3
     assert all(isinstance(row.ok, bool) and row.measured for row in rows)
     assert {row.measured.split()[-1] for row in rows[:8]} == {"MB/s", "MB"}

@@ -18,6 +18,8 @@ ALLOWED = {
 }
 EXCEPTIONS = {
     ("analysis/cli.py", "real_runs"),
+    ("analysis/cli_costs.py", "real_runs"),
+    ("analysis/cli_explained.py", "real_runs"),
     ("analysis/cli_logs.py", "real_runs"),
     ("analysis/cli_sources.py", "real_runs"),
     ("analysis/cli_runs.py", "real_runs"),
@@ -26,7 +28,11 @@ ONLY_IN = {
     "streamlit": ("app.py", "app_pages/"),
     "altair": (
         "analysis/charts.py",
+        "analysis/deployment/charts.py",
+        "analysis/explaining/charts.py",
         "analysis/fitting/charts.py",
+        "analysis/planning/charts.py",
+        "analysis/pass_fit/charts.py",
         "analysis/runs/charts.py",
         "app_pages/",
     ),

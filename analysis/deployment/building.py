@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from analysis.architectures import Architecture
 from analysis.deployment.deployment import Deployment
 from analysis.deployment.drafting import Drafting, Shape
 from analysis.deployment.memory import Memory
 from analysis.fitting.result import Fit
 from analysis.hardware import Machine
+from analysis.model_shape import Architecture
 from analysis.predicted_pass import predict_pass
 from simulator import Method
 from simulator._checks import as_count, as_nonnegative
@@ -52,6 +52,9 @@ class DraftKind:
                 "kv_budget must be given for the kind 'self': what it reads of the cache."
             )
         as_count("layers", self.layers, least=1)
+        for name in ("vocabulary", "kv_budget"):
+            if getattr(self, name) is not None:
+                as_count(name, getattr(self, name), least=1)
         as_nonnegative("round_s", self.round_s)
 
     @property
@@ -91,8 +94,11 @@ def deploy(
 ) -> Deployment:
     """The deployment whose passes are predicted from bytes and operations, with its memory.
 
-    A draft that is the target itself takes no memory of its own; heads and models take their weights
-    and their cache. Raises ValueError as `predict_pass`, `Memory` and `Deployment` do.
+    Heads and models take memory for their weights and their cache; heads of keys and values that several
+    devices keep count on each. A draft that is the target itself
+    takes none for weights; its short cache is a second one, of at most `kv_budget` tokens, cut out of
+    the target's when the prompt was read (MagicDec, Chen et al. 2024, keeps it so). Raises ValueError as
+    `predict_pass`, `Memory` and `Deployment` do.
     """
     drafter = draft.architecture(target)
     bits = weight_bits if draft.weight_bits is None else draft.weight_bits
@@ -105,16 +111,20 @@ def deploy(
     return Deployment(
         name=name or f"{target.name}, {draft.called}",
         target=predict_pass(target, machine, weight_bits=weight_bits, kv_bits=kv_bits),
-        drafting=Drafting(shape=draft.shape, step=step, round_s=draft.round_s),
+        drafting=Drafting(
+            shape=draft.shape, step=step, round_s=draft.round_s, reads_prompt=draft.kind != "self"
+        ),
         acceptance=acceptance,
         overhead_s=overhead_s,
         draft_overlap=draft_overlap,
         memory=Memory(
             capacity_bytes=machine.memory_bytes,
             target_bytes=target.parameters * weight_bits / 8.0,
-            target_kv_bytes=target.kv_numbers * kv_bits / 8.0,
+            target_kv_bytes=target.kv_numbers_on(machine.devices) * kv_bits / 8.0,
             draft_bytes=0.0 if own is None else own.parameters * bits / 8.0,
-            draft_kv_bytes=0.0 if own is None else own.kv_numbers * kv_bits / 8.0,
+            draft_kv_bytes=0.0
+            if drafter is None
+            else drafter.kv_numbers_on(machine.devices) * kv_bits / 8.0,
             draft_kv_budget=draft.kv_budget,
         ),
         method=draft.called,

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from analysis._arrays import Numbers, lengths, plain
+from analysis.deployment.prefill import prefill_s
 from analysis.pass_cost import PassCost
 from simulator._checks import FloatArray, as_nonnegative
 
@@ -24,8 +25,10 @@ class Drafting:
     - `block`: one step of `step` over gamma tokens of each request (block drafters, heads);
     - `lookup`: no model (prompt lookup, n-grams); `step` is None.
 
-    `round_s` is what drafting takes beside its steps, once per round, at every batch. Raises ValueError
-    for an unknown shape, a step that is missing or superfluous, and a negative time.
+    `round_s` is what drafting takes beside its steps, once per round, at every batch. `reads_prompt` says
+    whether the draft passes over the prompt once, as a model or a head of its own must; a draft on the
+    target's cache need not, and a lookup does not. Raises
+    ValueError for an unknown shape, a step that is missing or superfluous, and a negative time.
 
     >>> step = PassCost(weights_s=0.0005, compute_s=1e-6)
     >>> Drafting(shape="chain", step=step).seconds(4), Drafting(shape="block", step=step).seconds(4)
@@ -35,6 +38,7 @@ class Drafting:
     shape: Shape
     step: PassCost | None = None
     round_s: float = 0.0
+    reads_prompt: bool = True
 
     def __post_init__(self) -> None:
         if self.shape not in SHAPES:
@@ -61,3 +65,9 @@ class Drafting:
         else:
             taken = np.asarray(self.step.seconds(batch, np.maximum(length, 1.0), context))
         return plain(np.asarray(np.where(length > 0.0, taken + self.round_s, 0.0)))
+
+    def prefill_s(self, prompt_tokens: int) -> float:
+        """What the draft takes for the prompt of one request [s]."""
+        if self.step is None or not self.reads_prompt:
+            return 0.0
+        return prefill_s(self.step, prompt_tokens)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from simulator._checks import as_nonnegative, as_probability
+from simulator._checks import as_count, as_nonnegative, as_probability
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +37,8 @@ class Memory:
         ):  # fmt: skip
             as_nonnegative(name, getattr(self, name))
         as_probability("usable", self.usable)
+        if self.draft_kv_budget is not None:
+            as_count("draft_kv_budget", self.draft_kv_budget, least=1)
         if self.target_bytes > self.usable * self.capacity_bytes:
             raise ValueError(
                 f"the target's weights must fit the memory: {gigabytes(self.target_bytes)} are more "
@@ -56,14 +58,13 @@ class Memory:
 
     def most_requests(self, context: float, *, drafting: bool = True) -> float:
         """Requests of `context` tokens that fit at once, whole; infinite if a cache takes nothing."""
-        each, free = (
-            self.request_bytes(context, drafting=drafting),
-            self.free_bytes(drafting=drafting),
-        )
+        each = self.request_bytes(context, drafting=drafting)
+        free = self.free_bytes(drafting=drafting)
         if each == 0.0:
             weights = self.target_bytes + (self.draft_bytes if drafting else 0.0)
             return math.inf if weights <= self.usable * self.capacity_bytes else 0.0
-        return float(math.floor(free / each))
+        room = free / each
+        return float(math.floor(room)) if math.isfinite(room) else math.inf
 
     def batch_lost(self, context: float) -> float:
         """Requests that no longer fit because of the draft."""

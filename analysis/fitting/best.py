@@ -11,8 +11,10 @@ import numpy as np
 from analysis.fitting.costs import RoundCosts
 from analysis.fitting.spread import Spread
 from simulator import Estimate
+from simulator._checks import FloatArray
 
-_FLAT = 0.99
+FLAT = 0.99
+EQUAL = 1.0 - 1e-14  # floats that lie closer are equal: of those the shortest draft is taken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +81,27 @@ def best_of(
 ) -> BestFit:
     """The best of `gammas`, for which `spread` has tokens per round."""
     price = np.asarray([1.0 / costs.cost(gamma) for gamma in gammas])
+    return best_at(
+        spread, gammas, price, units=units, power=power, left_out=left_out, measured=measured,
+        unit=unit,
+    )  # fmt: skip
+
+
+def best_at(
+    spread: Spread,
+    gammas: Sequence[int],
+    price: FloatArray,
+    *,
+    units: int,
+    power: float,
+    left_out: tuple[int, ...],
+    measured: int,
+    unit: str,
+) -> BestFit:
+    """The same with `price`, plain steps / the round of each gamma, shape [gammas]."""
     speedups = spread.values * price
-    at = int(np.argmax(speedups))  # of equal ones the shortest
-    flat = np.flatnonzero(speedups >= _FLAT * speedups[at])
+    at = int(np.argmax(speedups >= EQUAL * speedups.max()))
+    flat = np.flatnonzero(speedups >= FLAT * speedups[at])
     differences = [_difference(spread, price, at, i) for i in range(len(gammas))]
     ties = [i for i, gap in enumerate(differences) if i != at and _holds_zero(gap)]
     outside = [i for i in range(len(gammas)) if i not in flat]

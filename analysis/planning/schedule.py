@@ -44,6 +44,8 @@ class Schedule:
         for at, span in enumerate(self.spans):
             as_count("first", span.first, least=1)
             as_count("gamma", span.gamma)
+            if span.last is not None:
+                as_count("last", span.last, least=1)
             if span.first != due:
                 _refuse(due, span.first)
             if span.last is None:
@@ -79,15 +81,19 @@ class Schedule:
         """The schedule that takes at each batch the draft length of the last planned one up to it.
 
         Batches below the first planned one take its length, those beyond the last the last one's.
-        Raises ValueError for batches that do not rise.
+        Raises ValueError for batches that do not rise, and numbers that are not whole.
 
         >>> Schedule.of_points((1, 8, 32), (4, 4, 0)).text
         '1-31:4, 32-:0'
         """
-        if not batches or len(batches) != len(gammas):
-            raise ValueError("batches and gammas must be as many, at least one.")
+        if len(batches) == 0 or len(batches) != len(gammas):
+            raise ValueError(
+                "batches and gammas must be as many, at least one; "
+                f"got {len(batches)} and {len(gammas)}."
+            )
         spans: list[Span] = []
         for at, (batch, gamma) in enumerate(zip(batches, gammas, strict=True)):
+            as_count("batches", batch, least=1)
             if at and batch <= batches[at - 1]:
                 raise ValueError(f"batches must rise; got {batch} after {batches[at - 1]}.")
             last = None if at == len(batches) - 1 else batches[at + 1] - 1

@@ -30,7 +30,8 @@ class GammaMeasured:
 
     `speedup` is of decoding, per emitted token; `whole_request` the same with prefill, per token of
     the whole text. `round_cost` is the clock's, in plain steps. The three shares are parts of
-    decoding time.
+    decoding time. `drafting_cost`, `wider_cost` and `outside_cost` are what a round takes beyond a
+    plain step [plain steps]: drafting, a target pass over more tokens, and time outside of model calls.
     """
 
     gamma: int
@@ -46,6 +47,9 @@ class GammaMeasured:
     draft_share: Estimate
     verify_share: Estimate
     rest_share: Estimate
+    drafting_cost: Estimate
+    wider_cost: Estimate
+    outside_cost: Estimate
     acceptance: tuple[Estimate, ...]
 
 
@@ -210,6 +214,9 @@ def _measured(run: RunSums, found: dict[str, Estimate], gamma: int) -> GammaMeas
         draft_share=found[f"draft_share {gamma}"],
         verify_share=found[f"verify_share {gamma}"],
         rest_share=found[f"rest_share {gamma}"],
+        drafting_cost=found[f"drafting {gamma}"],
+        wider_cost=found[f"wider {gamma}"],
+        outside_cost=found[f"outside {gamma}"],
         acceptance=tuple(found[f"acceptance {gamma} {depth}"] for depth in range(depths)),
     )
 

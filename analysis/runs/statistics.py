@@ -63,6 +63,7 @@ def _measured(run: RunSums, sums: dict[int, GammaSums], costs: Values, gamma: in
         "fraction": accepted / here.drafted,
         "discarded": here.discarded / rounds,
         "round_cost": here.decode_s / rounds / costs["plain_step_s"],
+        **_added(plain, here, costs["plain_step_s"]),
         "draft_share": here.draft_s / here.decode_s,
         "verify_share": here.verify_s / here.decode_s,
         "rest_share": here.rest_s / here.decode_s,
@@ -72,6 +73,22 @@ def _measured(run: RunSums, sums: dict[int, GammaSums], costs: Values, gamma: in
     named = {f"{name} {gamma}": value for name, value in values.items()}
     depths = run.tables[gamma].depths
     return named | {f"acceptance {gamma} {depth}": by_depth[:, depth] for depth in range(depths)}
+
+
+def _added(plain: GammaSums, here: GammaSums, step: FloatArray) -> Values:
+    """What a round takes beyond a plain step, in plain steps; 1 and the three are the round's cost.
+
+    A plain step has a target pass and time outside of it too: only what is more than these counts.
+    """
+
+    def more(ours: FloatArray, theirs: FloatArray) -> FloatArray:
+        return np.asarray((ours / here.rounds - theirs / plain.emitted) / step)
+
+    return {
+        "drafting": more(here.draft_s, plain.draft_s),
+        "wider": more(here.verify_s, plain.verify_s),
+        "outside": more(here.rest_s, plain.rest_s),
+    }
 
 
 def _whole(sums: GammaSums) -> FloatArray:

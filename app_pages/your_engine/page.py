@@ -6,6 +6,7 @@ import streamlit as st
 
 from app_pages import state
 from app_pages.controls import show_problem
+from app_pages.deployment import log as last_log
 from app_pages.plain_text import plain
 from app_pages.your_engine import counts as counts_view
 from app_pages.your_engine import doctor as doctor_view
@@ -30,6 +31,7 @@ def page(explore: st.Page) -> None:
     given, facts = inputs()
     state.remember()
     if given is None:
+        last_log.forget()
         st.info("Nothing to read yet. Press **Show me an example** to see what comes out.")
         return
     found = readings(given)
@@ -80,6 +82,7 @@ def _reading(given: Given, place: int, facts: Facts, explore: st.Page) -> None:
     doctor_view.show(diagnosis)
     st.subheader("Which draft length")
     report = fit_view.show(given, place, facts, times, settings)
+    last_log.remember(given, place, facts, reading.title)
     by = groups_view.show(given, place, facts, observed)
     st.subheader("Take it along")
     take_view.show(given, place, facts, settings, observed=observed, report=report, by=by)

@@ -1,0 +1,105 @@
+"""The options that describe a target, its draft and a machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+TargetText = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        metavar="MODEL",
+        help="Preset (a wrong name lists close ones), config.json, or dimensions: layers=32 hidden=4096 …",
+    ),
+]
+HardwareText = Annotated[
+    str | None,
+    typer.Option(
+        "--hardware",
+        metavar="MACHINE",
+        help="Preset or numbers, with what is reached of it: 'h100 devices=4 operations_share=0.5'.",
+    ),
+]
+DraftTexts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--draft",
+        metavar="DRAFT",
+        help="eagle, mtp, block, lookup, self, a model, or 'chain cost_ratio=0.1', with its own "
+        "acceptance if it has one: 'eagle p=0.8', 'lookup p=0.6 coverage=0.3' (drafts found in 30 % "
+        "of the rounds), 'eagle log=FILE'.",
+    ),
+]
+StepFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--steps",
+        metavar="FILE",
+        help="Measured step times to fit the costs from: CSV (batch, tokens, context, seconds), "
+        "SGLang's bench jsonl, or a run folder of `measure`.",
+    ),
+]
+WeightBits = Annotated[float, typer.Option(help="Bits per weight of the target.")]
+KvBits = Annotated[float, typer.Option(help="Bits per number of the KV cache.")]
+USUAL_CONTEXT = 1024
+Context = Annotated[
+    int, typer.Option(min=0, help="Tokens that each request holds: prompt and half of its answer.")
+]
+HeldContext = Annotated[
+    int | None,
+    typer.Option(
+        "--context",
+        min=0,
+        help=f"Tokens that each request holds: {USUAL_CONTEXT}, or --prompt-tokens and half of "
+        "--output-tokens, if not given.",
+    ),
+]
+RoundOverhead = Annotated[
+    float, typer.Option("--overhead-s", help="Seconds of a speculative round beside its passes.")
+]
+DraftOverlap = Annotated[
+    float,
+    typer.Option(help="0: draft, then verify. 1: the shorter runs beside the longer (PEARL, DSI)."),
+]
+LogFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--log",
+        metavar="FILE",
+        help="Fit the acceptance from this log (- is stdin), run folder, or JSON of `simulate`; for "
+        "each --draft that says none.",
+    ),
+]
+LogGamma = Annotated[int | None, typer.Option(help="Draft length of --log, if it does not say.")]
+Batches = Annotated[
+    str | None,
+    typer.Option(
+        "--batch",
+        help="Batch sizes: 1,2,4,8. If not given, powers of 2 up to 256 that fit, or that --steps alone "
+        "measured.",
+    ),
+]
+OneBatch = Annotated[float, typer.Option("--batch", help="Requests that run together.")]
+Price = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0, help="Price of the whole machine per hour: gives money per million tokens."
+    ),
+]
+
+
+def batches_of(text: str, option: str = "--batch") -> tuple[int, ...]:
+    """Whole numbers separated by commas; ValueError for any other text.
+
+    >>> batches_of("1,8,64")
+    (1, 8, 64)
+    """
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(
+            f"{option} must be whole numbers separated by commas; got {text!r:.60}."
+        ) from None

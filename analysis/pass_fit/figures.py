@@ -1,0 +1,80 @@
+"""The figure of a pass: V(n) by batch, with the knee and what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from analysis.palette import LINES, PLAIN
+from analysis.pass_cost import PassCost
+from analysis.pass_fit.curves import Curve, curves_of
+from analysis.pass_fit.result import PassCostFit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_WIDTH, _HEIGHT = 6.8, 4.4
+_MARKERS = ("o", "s", "^", "D", "v")
+
+
+def verify_cost_over_tokens(
+    shown: PassCost | PassCostFit,
+    *,
+    batches: Iterable[float] | None = None,
+    widths: Iterable[float] | None = None,
+    context: float | None = None,
+) -> Figure:
+    """V(n), a pass over n tokens of each request / over one, over n: a line per batch.
+
+    Lines are solid within what was measured and dashed beyond; the knee is a large hollow circle, the
+    article's V = 1 grey. Points are measured times over the fitted plain step, those of other contexts moved
+    to this one by the fit. Raises ValueError for more than five batches.
+    """
+    from matplotlib.figure import Figure  # noqa: PLC0415 — matplotlib costs a second at import
+
+    curves = curves_of(shown, batches=batches, widths=widths, context=context)
+    figure = Figure(figsize=(_WIDTH, _HEIGHT), layout="constrained")
+    axes = figure.subplots()
+    axes.axhline(1.0, color=PLAIN, linestyle=":", linewidth=1)
+    axes.annotate(
+        "the article: V = 1",
+        (1.0, 1.0),
+        xycoords=("axes fraction", "data"),
+        xytext=(-4, 3),
+        textcoords="offset points",
+        ha="right",
+        color=PLAIN,
+        fontsize=9,
+    )
+    for curve, color, marker in zip(curves, LINES, _MARKERS, strict=False):
+        _draw(axes, curve, color, marker)
+    if any(curve.measured for curve in curves):
+        axes.plot([], [], _MARKERS[0], color=PLAIN, markersize=5, label="measured")
+    axes.set_xlim(0.0, curves[0].tokens[-1])
+    axes.set_ylim(0.0)
+    axes.set_xlabel("Tokens of each request in a pass, n = γ + 1")
+    axes.set_ylabel("V(n): pass over n tokens / over one")
+    axes.set_title(f"What a wider pass costs, context {curves[0].context:,g}", parse_math=False)
+    axes.grid(alpha=0.25)
+    axes.legend(loc="best", frameon=False)
+    return figure
+
+
+def _draw(axes: Axes, curve: Curve, color: str, marker: str) -> None:
+    inside = [(n, v) for n, v in zip(curve.tokens, curve.costs, strict=True) if not curve.beyond(n)]
+    if curve.known is not None:
+        axes.plot(curve.tokens, curve.costs, "--", color=color, linewidth=1.2, alpha=0.8)
+    knee = "" if curve.knee is None else f", knee at {curve.knee[0]:.3g}"
+    label = f"{curve.name}{knee}"
+    if inside:
+        axes.plot(*zip(*inside, strict=True), "-", color=color, linewidth=1.8, label=label)
+    else:
+        axes.plot([], [], "--", color=color, linewidth=1.2, label=f"{label}, extrapolated")
+    if curve.knee is not None:
+        axes.plot(
+            *curve.knee, "o", markersize=12, markerfacecolor="none", markeredgecolor=color,
+            markeredgewidth=1.8,
+        )  # fmt: skip
+    if curve.measured:
+        axes.plot(*zip(*curve.measured, strict=True), marker, color=color, markersize=5)

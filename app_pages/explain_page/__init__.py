@@ -1,0 +1,1 @@
+"""The page that says where a round's time goes, and what would have to change."""

@@ -1,0 +1,1 @@
+"""The page that plans a draft length for every batch, and writes it as configuration."""

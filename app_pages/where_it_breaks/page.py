@@ -1,0 +1,82 @@
+"""The page of failure modes: a bad draft, latency that is not throughput, a busy server."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app_pages.deployment import controls as deploy_controls
+from app_pages.deployment import results as deploy_results
+from app_pages.deployment import take_along as deploy_take
+from app_pages.deployment.results import Setup
+from app_pages.plain_text import plain
+from app_pages.where_it_breaks import figures as break_figures
+from app_pages.where_it_breaks import results as break_results
+from app_pages.where_it_breaks import view as break_view
+
+
+def page() -> None:
+    """Draw the page."""
+    st.title("Where it breaks")
+    st.markdown(
+        "Speculation spends what the machine has to spare. Here are the three ways in which that goes "
+        "wrong, each live, **on your model and your machine**: times are predicted from bytes and "
+        "operations, acceptance is yours to set."
+    )
+    deploy_controls.begin()
+    deploy_controls.what_runs()
+    deploy_controls.advanced()
+    st.header("1 · A bad draft", divider="gray")
+    st.markdown(
+        "Drafting is paid first; what it is worth the target decides. **Slide p down** and watch where "
+        "the gain ends. Then choose *any chain whose step I know as c* above, and slide c up."
+    )
+    left, right = st.columns([2, 1], gap="large")
+    with left:
+        deploy_controls.acceptance()
+    with right:
+        deploy_controls.draft_length()
+    setup = deploy_controls.setup()
+    try:
+        deploy_results.deployment(setup).check_batch(1, setup.choice.context, drafting=True)
+    except ValueError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        if "memory" in str(error):
+            st.info("Choose a larger machine, fewer bits, more devices or a shorter context.")
+        deploy_controls.context()
+        break_view.explanations()
+        return
+    _guarded(break_view.bad_draft, setup)
+    st.header("2 · Latency is not throughput", divider="gray")
+    st.markdown(
+        "What one reader sees and what the server gives are **two numbers**. Slide the requests that are "
+        "sent at once: as many run as fit the memory, and the draft takes some of it."
+    )
+    deploy_controls.batch("_load", "Requests at once")
+    with st.expander("What a whole request is, and what an hour costs", icon=":material/payments:"):
+        deploy_controls.requests()
+    _guarded(break_view.latency, setup)
+    st.header("3 · A busy server", divider="gray")
+    st.markdown(
+        "Checking γ + 1 tokens is nearly free **up to the knee**, where computing takes as long as "
+        "reading. A batch brings every request's tokens into the same pass: slide it to the knee. Then "
+        "slide the context: each request's cache must be read too, and the knee moves away again."
+    )
+    left, right = st.columns(2, gap="large")
+    with left:
+        deploy_controls.batch("_busy")
+    with right:
+        deploy_controls.context()
+    _guarded(break_view.busy, setup)
+    st.header("Take it along", divider="gray")
+    deploy_take.show(
+        setup, "where_it_breaks", break_results.table_csv, figures=break_figures.FIGURES
+    )
+    break_view.explanations()
+
+
+def _guarded(draw: object, setup: Setup) -> None:
+    """A part of the page; what cannot be is said in its place, and the rest goes on."""
+    try:
+        draw(setup)  # type: ignore[operator]
+    except ValueError as error:
+        st.error(plain(str(error)), icon=":material/error:")

@@ -1,0 +1,207 @@
+"""The pages of a deployment in a real Chromium: one choice for three pages, links, keys, files, widths."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from test_browser import (
+    address,  # noqa: F401 — fixtures are taken over by name
+    chromium,  # noqa: F401
+    no_sideways_scroll,
+    see,
+    shows,
+    slider,
+    visit,  # noqa: F401
+    wait_for_url,
+)
+
+from app_pages.deployment.choice import Choice, assumed, built
+
+pytestmark = pytest.mark.browser
+PAGES = ("where_it_breaks", "explain", "plan")
+CHARTS = {"where_it_breaks": 5, "explain": 1, "plan": 2}
+REPORT = "vllm 39680"
+
+
+def net(**changes):
+    """The speedup that the pages show."""
+    choice = Choice(**changes)
+    parts = built(choice, assumed(choice)).parts(choice.gamma, choice.batch, choice.context)
+    return f"{parts.speedup.value:.3f}×"
+
+
+def metric(page, label):
+    return page.get_by_test_id("stMetric").filter(has_text=label).first
+
+
+def to(page, name, heading):
+    page.get_by_role("link", name=name, exact=True).first.click()
+    page.get_by_role("heading", name=heading, exact=True).wait_for()
+
+
+def download(page, name):
+    with page.expect_download() as taken:
+        page.get_by_test_id("stDownloadButton").get_by_text(name, exact=True).first.click()
+    return Path(taken.value.path()).read_bytes()
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1200])
+def test_every_page_fits_in_both_schemes(visit, path, scheme, width):  # noqa: F811
+    page = visit(path, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.locator("canvas, svg.marks").nth(CHARTS[path] - 1).wait_for()
+    see(page, "Assumptions and limits")
+    page.wait_for_timeout(500)
+    assert no_sideways_scroll(page)
+
+
+def test_one_deployment_goes_through_three_pages_and_a_link(visit):  # noqa: F811
+    page = visit("where_it_breaks")
+    see(page, f"γ = 4 gains: {net()} at batch 1.")
+    page.get_by_label("Requests at once, typed").fill("32")
+    page.keyboard.press("Enter")
+    see(page, f"γ = 4 gains: {net(batch=32)} at batch 32.")
+    page.get_by_label("Acceptance p, typed").fill("0.75")
+    page.keyboard.press("Enter")
+    expected = net(batch=32, p=0.75)
+    see(page, f"γ = 4 gains: {expected} at batch 32.")
+    wait_for_url(page, r"where_it_breaks\?.*batch=32")
+    to(page, "Explain", "Explain")
+    metric(page, "Net speedup").get_by_text(expected).wait_for()
+    wait_for_url(page, r"explain\?.*batch=32")
+    to(page, "Plan", "Plan")
+    see(page, "Tell your engine")
+    page.get_by_role("button", name="Share").click()
+    link = page.get_by_test_id("stCode").filter(has_text="http://").inner_text().strip()
+    assert "batch=32" in link
+    assert "p=0.75" in link
+    again = visit(link.split("/", 3)[3].replace("plan", "explain"))
+    metric(again, "Net speedup").get_by_text(expected).wait_for()
+    shows(again.get_by_label("Acceptance p, typed"), "0.75")
+
+
+def test_back_and_a_bad_link_keep_the_app_alive(visit):  # noqa: F811
+    page = visit("plan?card=h10&batches=8,1&context=4096")
+    see(page, "must be a known preset")
+    see(page, "batches must be 1 to 24 rising whole numbers")
+    shows(page.get_by_label("Context: tokens held per request, typed"), "4096")
+    to(page, "Explain", "Explain")
+    metric(page, "Net speedup").get_by_text(net(context=4096)).wait_for()
+    page.go_back()
+    page.get_by_role("heading", name="Plan", exact=True).wait_for()
+    shows(page.get_by_label("Context: tokens held per request, typed"), "4096")
+
+
+def test_keys_move_the_batch_and_none_is_lost(visit):  # noqa: F811
+    page = visit("where_it_breaks")
+    see(page, f"γ = 4 gains: {net()}")
+    batch = page.get_by_role("slider", name="Batch: requests that run together").first
+    batch.focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    see(page, f"γ = 4 gains: {net(batch=6)} at batch 6.")
+    page.wait_for_timeout(1500)  # a stale answer would come now
+    wait_for_url(page, r"batch=6$")
+    shows(page.get_by_label("Requests at once, typed"), "6")
+    shows(page.get_by_label("Batch: requests that run together, typed"), "6")
+
+
+def test_a_slider_of_p_finds_where_the_gain_ends(visit):  # noqa: F811
+    page = visit("where_it_breaks")
+    see(page, f"γ = 4 gains: {net()}")
+    slider(page, "Acceptance p").focus()
+    page.keyboard.press("Home")
+    see(page, f"γ = 4 loses: {net(p=0.0)} at batch 1.")
+    wait_for_url(page, r"p=0$")
+
+
+def test_bad_typing_gets_a_sentence(visit):  # noqa: F811
+    page = visit("where_it_breaks")
+    see(page, "γ = 4 gains")
+    devices = page.get_by_label("Devices", exact=True)
+    devices.fill("0.5")
+    page.keyboard.press("Enter")
+    see(page, "devices must be a whole number in [1, 64]; got 0.5. It stays at 1.")
+    shows(devices, "1")
+
+
+def test_another_machine_and_a_config_of_ones_own(visit, tmp_path):  # noqa: F811
+    page = visit("explain")
+    metric(page, "Net speedup").get_by_text(net()).wait_for()
+    page.get_by_role("combobox", name="Machine").click()
+    page.get_by_role("option", name="H200", exact=True).click()
+    metric(page, "Net speedup").get_by_text(net(card="H200")).wait_for()
+    page.get_by_role("combobox", name="Target").click()
+    page.get_by_role("option", name="your own, from its config.json").click()
+    config = {
+        "model_type": "llama", "architectures": ["LlamaForCausalLM"], "num_hidden_layers": 24,
+        "hidden_size": 2048, "num_attention_heads": 16, "num_key_value_heads": 8,
+        "intermediate_size": 8192, "vocab_size": 50_000, "tie_word_embeddings": False,
+    }  # fmt: skip
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps(config), encoding="utf-8")
+    page.locator("input[type=file]").first.set_input_files(file)
+    see(page, "In use: 24 layers")
+    wait_for_url(page, r"model=layers%3D24")
+    own = re.search(r"model=([^&]*)", page.url)[1]
+    again = visit(f"plan?model={own}&card=H200")
+    see(again, "In use: 24 layers")
+
+
+def test_a_log_is_explained_and_planned_with(visit):  # noqa: F811
+    page = visit("your_engine")
+    page.get_by_role("combobox", name="Or a log from a public report").click()
+    page.get_by_role("option", name=REPORT).first.click()
+    see(page, "What the doctor says")
+    see(page, "Take it along")
+    to(page, "Explain", "Explain")
+    page.get_by_role("combobox", name="Explain").click()
+    page.get_by_role("option", name="the log on Your engine").click()
+    see(page, "What the doctor says")
+    to(page, "Plan", "Plan")
+    page.get_by_role("combobox", name="Acceptance").click()
+    page.get_by_role("option", name="the log on Your engine").click()
+    wait_for_url(page, r"accept=log")
+    see(page, "Tell your engine")
+
+
+def test_a_number_becomes_unknown_again(visit):  # noqa: F811
+    page = visit("explain?source=numbers&tau=2.92&tps=88&plain=52.5&gamma=3")
+    metric(page, "Net speedup").get_by_text("1.676×").wait_for()
+    page.get_by_label("Tokens per second without it", exact=True).fill("")
+    page.keyboard.press("Enter")
+    see(page, "the speed without speculation")
+    page.get_by_label("Tokens per second without it", exact=True).fill("44")
+    page.keyboard.press("Enter")
+    metric(page, "Net speedup").get_by_text("2.000×").wait_for()
+
+
+def test_files_come_down(visit):  # noqa: F811
+    page = visit("plan?batches=1,8,64")
+    see(page, "Tell your engine")
+    assert download(page, "vllm_serve.sh").startswith(b"#")
+    page.get_by_role("tab", name="SGLang").click()
+    assert json.loads(download(page, "sglang_adaptive.json"))
+    assert download(page, "CSV").startswith(b"batch,use,gamma")
+    assert json.loads(download(page, "JSON"))["command"] == "plan"
+    page = visit("explain")
+    metric(page, "Net speedup").wait_for()
+    assert json.loads(download(page, "JSON"))["command"] == "explain"
+    page = visit("where_it_breaks")
+    see(page, "Take it along")
+    assert download(page, "CSV").startswith(b"batch,V,speedup")
+
+
+def test_an_own_schedule_is_checked_from_the_keyboard(visit):  # noqa: F811
+    page = visit("plan?context=512")
+    field = page.get_by_label("Your schedule", exact=True)
+    field.fill("1-16:8, 17-:4")
+    page.keyboard.press("Enter")
+    see(page, "The schedule loses")
+    wait_for_url(page, r"schedule=")
+    field.fill("1-16:8, 18-:4")
+    page.keyboard.press("Enter")
+    see(page, "a schedule must have no gaps: after batch 16 comes 17")
+    shows(page.get_by_label("Your schedule", exact=True), "1-16:8, 17-:4")
