@@ -184,10 +184,10 @@ def busier_not_faster() -> Judgement:
 
 def not_yet_judged() -> tuple[Judgement, ...]:
     """Claims whose evidence is still to be built; nothing is guessed about them."""
-    models = "measurements of actual models"
+    families = "drafts of several families measured on one target"
     trees = "drafts that are trees"
     waiting = (
-        ("same family drafts best", "drafts of the target's family are accepted more", models),
+        ("same family drafts best", "drafts of the target's family are accepted more", families),
         ("Medusa", "Medusa: heads on the target's last layer, γ + 1 of them", trees),
         ("EAGLE", "EAGLE: drafting on features accepts more tokens", trees),
         ("Lookahead", "Lookahead: n-grams of the current sequence as candidates", trees),
