@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 SCHEMA_VERSION = 1
+_LONGEST = 120
+"""Characters of an echoed parameter; JSON has all of it."""
 
 Cell: TypeAlias = str | int | float | bool | None
 Row: TypeAlias = tuple[Cell, ...]
@@ -125,7 +127,7 @@ def to_csv(report: Report) -> str:
 
 def _remarks(report: Report, output: Format) -> list[str]:
     echo = ", ".join(
-        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value!s:.60}"
+        f"{name} {value:g}" if isinstance(value, float) else f"{name} {_shortened(str(value))}"
         for name, value in report.parameters
         if value is not None
     )
@@ -134,6 +136,10 @@ def _remarks(report: Report, output: Format) -> list[str]:
         names = ", ".join(section.name for section in report.sections[1:])
         lines.append(f"note: CSV holds {report.sections[0].name}; JSON also has {names}.")
     return ["", *(line for line in lines if line), *([f"[{echo}]"] if echo else [])]
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def as_text(cell: Cell) -> str:

@@ -29,7 +29,7 @@ probabilities = st.floats(0.0, 1.0)
 gammas = st.integers(0, 64)
 costs = st.floats(0.0, 3.0)
 
-# formulas.md section 1.1, derived from Theorem 3.8: (gamma*, S*) by p and cost ratio
+# Derived from Theorem 3.8 of Leviathan et al. 2023: (gamma*, S*) by p and cost ratio
 OPTIMA = {
     0.5: "5 1.875  4 1.794  3 1.630  2 1.458  1 1.250",
     0.6: "7 2.297  6 2.170  4 1.921  3 1.674  2 1.400",
