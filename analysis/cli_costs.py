@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 _ASSUMED = (
     "Passes are predicted from bytes and operations: {memory:.0%} of the bandwidth and {operations:.0%} "
-    "of the arithmetic of {name} are assumed to be reached, overlap {overlap:g}. --steps FILE fits them."
+    "of the arithmetic of {name} are assumed to be reached, {overlap}, {layer} per layer and {fixed} per "
+    "pass. --steps FILE fits them."
 )
 
 
@@ -65,9 +67,22 @@ class Costs:
             for tokens in (1, gamma + 1)
         ):
             return ()
+        low, high = self.fitted.ranges.batch
+        if low == high < max(batches) and self._flat(max(batches), context):
+            return (
+                (
+                    f"V = 1 at every batch follows from times of batch {low:g} alone, which show no time "
+                    "for a token: what larger batches take does not follow from them; measure some."
+                ),
+            )
         return (
             f"Passes were measured at {self.fitted.ranges.text}; what lies beyond is extrapolated.",
         )
+
+    def _flat(self, batch: float, context: float) -> bool:
+        """Whether passes over more tokens take no longer."""
+        wide, narrow = (float(self.target.seconds(batch, n, context)) for n in (9, 1))
+        return wide <= narrow * (1.0 + 1e-9)
 
 
 def costs_of(words: Words) -> Costs:
@@ -78,7 +93,8 @@ def costs_of(words: Words) -> Costs:
     from analysis.predicted_pass import predict_pass  # noqa: PLC0415
 
     if (words.target is None) != (words.hardware is None):
-        raise ValueError("--target and --hardware must be given together; got one of them.")
+        missing = "--target" if words.target is None else "--hardware"
+        raise ValueError(f"--target and --hardware must be given together; {missing} is missing.")
     if words.target is None or words.hardware is None:
         if words.steps is None:
             raise ValueError("give --target and --hardware, or measured step times with --steps.")
@@ -98,9 +114,21 @@ def costs_of(words: Words) -> Costs:
         memory=machine.memory_share,
         operations=machine.operations_share,
         name=machine.accelerator.name,
-        overlap=machine.overlap,
+        overlap=_in_words(machine.overlap),
+        layer=f"{machine.layer_s * 1e6:g} µs",
+        fixed=f"{machine.fixed_s * 1e3:g} ms",
     )
     return Costs(target=cost, architecture=model, machine=machine, fitted=None, notes=(note,))
+
+
+def _in_words(overlap: float) -> str:
+    """What the k of a pass means.
+
+    >>> _in_words(1.0), _in_words(float("inf"))
+    ('reading and computing one after the other (k = 1)', 'reading and computing at once (k = inf)')
+    """
+    known = {1.0: "one after the other", math.inf: "at once"}
+    return f"reading and computing {known.get(overlap, 'partly at once')} (k = {overlap:g})"
 
 
 def _fitted(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -25,7 +26,7 @@ def deployments_of(words: Words) -> tuple[tuple[Deployment, ...], Costs]:
     """
     if not words.drafts:
         raise ValueError(
-            "--draft must be given at least once: eagle, lookup, a model, 'chain cost_ratio=0.1'."
+            "--draft must be given at least once: eagle, eagle3, lookup, a model, 'chain cost_ratio=0.1'."
         )
     drafts = tuple(draft_of(text) for text in words.drafts)
     check_shared(drafts, words)
@@ -74,7 +75,7 @@ def _deployment(
         built = deploy(
             costs.architecture,
             costs.machine,
-            draft.kind or _UNKNOWN,
+            draft.head_of(costs.architecture) or _UNKNOWN,
             accepted,
             name=draft.label,
             weight_bits=words.weight_bits,
@@ -83,7 +84,8 @@ def _deployment(
             draft_overlap=words.draft_overlap,
         )
         built = replace(built, target=costs.target, drafting=drafting or built.drafting)
-        return built, (*notes, *_vocabularies(draft, costs.architecture))
+        head = draft.assumed(costs.architecture) if drafting is None else ()
+        return built, (*notes, *head, *_vocabularies(draft, costs.architecture))
     if drafting is None:
         raise ValueError(
             f"what a pass of {draft.label!r} takes does not follow from --steps alone: give --target "
@@ -137,6 +139,28 @@ def _vocabularies(draft: DraftWords, target: Architecture) -> tuple[str, ...]:
         f"{target.vocabulary:,}: most engines refuse such a pair."
     )
     return (said,)
+
+
+def limits(deployments: Sequence[Deployment], context: int) -> tuple[str, ...]:
+    """How many requests fit the memory, without a draft and with each; nothing where any number does."""
+    plain = min(each.most_requests(context, drafting=False) for each in deployments)
+    if math.isinf(plain):
+        return ()
+    with_draft = ", ".join(
+        f"{each.most_requests(context):,.0f} with {each.name}" for each in deployments
+    )
+    said = f"Requests of {context:,} tokens that fit the memory: {plain:,.0f} without a draft, {with_draft}."
+    return (said,)
+
+
+def check_batches(deployments: Sequence[Deployment], batches: Sequence[int], context: int) -> None:
+    """ValueError, with the limits of all drafts, for a batch that does not fit even without one."""
+    plain = min(each.most_requests(context, drafting=False) for each in deployments)
+    if max(batches) > plain >= 1.0:
+        (said,) = limits(deployments, context)
+        raise ValueError(
+            f"--batch must be at most {plain:,.0f} ({said[0].lower()}{said[1:-1]}); got {max(batches)}."
+        )
 
 
 def default_batches(

@@ -23,6 +23,10 @@ _BELONGS = {
 }
 
 
+_MEAN = "accepted_fraction=0.24 measured_gamma=5"
+_EXAMPLES = f"'eagle p=0.7', or '{_MEAN}' for the rate that an engine prints at a draft length of 5"
+
+
 def acceptance_of(draft: DraftWords, words: Words) -> tuple[Fit, tuple[str, ...]]:
     """The acceptance of a draft, and what to know of where it comes from.
 
@@ -40,7 +44,7 @@ def acceptance_of(draft: DraftWords, words: Words) -> tuple[Fit, tuple[str, ...]
     if len(given) != 1:
         raise ValueError(
             f"the acceptance of {draft.label!r} must be given once: p, by_depth, a log, "
-            f"tokens_per_round or accepted_fraction; got {len(given) or 'none'} of them."
+            f"tokens_per_round or accepted_fraction ({_EXAMPLES}); got {len(given) or 'none'} of them."
         )
     if log is not None:
         return _from_log(Path(log), draft, words, own=own)
@@ -128,7 +132,8 @@ def _assumed(
     measured = spec.whole("measured_gamma")
     if measured is None:
         raise ValueError(
-            "measured_gamma must be given with a mean: the draft length at which it was measured."
+            "measured_gamma must be given with a mean, the draft length at which it was measured: "
+            f"'{_MEAN}'; got the mean alone."
         )
     return fit_mean(
         gamma=measured,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from analysis.cli_explain_takes import MACHINE, check, echoed, kind_of
 from analysis.cli_explained import Beside, of_deployment, of_formula, of_log, of_run
 from analysis.deployment_options import (
     Context,
@@ -43,8 +43,8 @@ ExplainedTarget = Annotated[
     typer.Option(
         "--target",
         metavar="MODEL",
-        help="To predict: preset, config.json, or dimensions. Beside a log: its name; 30B-A3B or 8x7B say "
-        "mixture of experts.",
+        help="To predict: preset, config.json, or dimensions. Beside a log alone, its name: "
+        "30B-A3B or 8x7B say mixture of experts.",
     ),
 ]
 ExplainedDraft = Annotated[
@@ -72,24 +72,6 @@ ExplainedGamma = Annotated[
         "--gamma", help="Draft length; the best of a run folder or a prediction if not given."
     ),
 ]
-
-_ALWAYS = {"source", "figure", "output"}
-_COUNTS = {
-    "gamma", "cost_ratio", "verify_cost", "tps", "plain_tps", "running", "method", "target"
-}  # fmt: skip
-_TAKES = {
-    "a run folder": {"gamma", "seed"},
-    "a log": {*_COUNTS, "engine", "layout"},
-    "JSON of `simulate` or `import`": _COUNTS,
-    "a prediction": {
-        "target", "hardware", "draft", "steps", "log", "log_gamma", "p", "by_depth", "gamma", "batch",
-        "context", "weight_bits", "kv_bits", "overhead_s", "draft_overlap", "seed",
-    },
-    "the formula": {"p", "by_depth", "gamma", "cost_ratio", "verify_cost", "overhead"},
-}  # fmt: skip
-"""The options that each kind of explanation takes; any other is refused, never ignored."""
-_BELONGS = {"log": {"log_gamma"}, "target": {"weight_bits", "kv_bits"}}
-"""Options of a prediction that say nothing without another one."""
 
 
 def register(app: typer.Typer) -> None:
@@ -131,29 +113,21 @@ def explain_command(
     """What eats the gain of a round, what to attack first, what would break even.
 
     With FILE, of a log (give --plain-tps too) or a measured run. With --target, --hardware and --draft, of a
-    predicted round at --batch. With --p, --gamma and --cost-ratio, of the formula.
+    predicted round at --batch; beside a log they split what it does not tell apart. With --p, --gamma and
+    --cost-ratio, of the formula.
     """
     from analysis.explaining.report import explain_report  # noqa: PLC0415
 
     given = _given(call)
-    kind = _kind(source, given)
-    _check(kind, given)
+    kind = kind_of(source, given)
+    check(kind, given)
     if figure is not None:
         from analysis.runs.report import figure_kind  # noqa: PLC0415
 
         figure_kind(figure)  # before the work, not after it
     passes = None if verify_cost is None else verify_costs(verify_cost)
-    notes: tuple[str, ...] = ()
-    if source is not None and kind == "a run folder":
-        explanation = of_run(source, gamma, seed)
-    elif source is not None:
-        beside = Beside(
-            gamma=gamma, engine=engine, layout=layout, method=method, target=target,
-            tokens_per_s=tps, plain_tokens_per_s=plain_tps, running=running, verify_cost=passes,
-            cost_ratio=cost_ratio,
-        )  # fmt: skip
-        explanation, notes = of_log(source, beside)
-    elif kind == "a prediction":
+    words = None
+    if kind == "a prediction" or given & MACHINE:
         from analysis.cli_costs import Words  # noqa: PLC0415
 
         words = Words(
@@ -162,11 +136,23 @@ def explain_command(
             draft_overlap=draft_overlap, p=p, by_depth=by_depth, log=log, log_gamma=log_gamma,
             context=context, seed=seed,
         )  # fmt: skip
+    notes: tuple[str, ...] = ()
+    if source is not None and kind == "a run folder":
+        explanation = of_run(source, gamma, seed)
+    elif source is not None:
+        beside = Beside(
+            gamma=gamma, engine=engine, layout=layout, method=method, target=target,
+            tokens_per_s=tps, plain_tokens_per_s=plain_tps, running=running, verify_cost=passes,
+            cost_ratio=cost_ratio, machine=words,
+            context=context if "context" in given else None,
+        )  # fmt: skip
+        explanation, notes = of_log(source, beside)
+    elif words is not None:
         explanation, notes = of_deployment(words, gamma, batch, context)
     else:
         if cost_ratio is None or (p is None) == (by_depth is None):
             raise ValueError(
-                "give a log or a run folder; or --target, --hardware and --draft; or --cost-ratio and one of "
+                "Give a log or a run folder; or --target, --hardware and --draft; or --cost-ratio and one of "
                 "--p (with --gamma) and --by-depth."
             )
         explanation = of_formula(
@@ -188,37 +174,6 @@ def _given(call: typer.Context) -> set[str]:
     }
 
 
-def _kind(source: Path | None, given: Iterable[str]) -> str:
-    from analysis.cli_sources import is_report  # noqa: PLC0415
-
-    if source is not None:
-        if source.is_dir():
-            return "a run folder"
-        return "JSON of `simulate` or `import`" if is_report(source) else "a log"
-    described = {"target", "hardware", "draft", "steps"}
-    return "a prediction" if described & set(given) else "the formula"
-
-
-def _check(kind: str, given: Iterable[str]) -> None:
-    """ValueError for an option that this kind of explanation would not look at."""
-    strange = sorted(set(given) - _TAKES[kind] - _ALWAYS)
-    if strange:
-        raise ValueError(
-            f"{kind} takes {', '.join(map(_option, sorted(_TAKES[kind])))}; got "
-            f"{', '.join(map(_option, strange))} too."
-        )
-    for needed, belongs in _BELONGS.items():
-        alone = [] if needed in given else sorted(belongs & set(given))
-        if kind == "a prediction" and alone:
-            raise ValueError(
-                f"{_option(alone[0])} belongs to {_option(needed)}, which was not given."
-            )
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
 def _draw(explanation: Explanation, figure: Path) -> None:
     from analysis.explaining.figures import waterfall_figure  # noqa: PLC0415
     from analysis.runs.figures import save  # noqa: PLC0415
@@ -236,9 +191,9 @@ def _parameters(
     said: dict[str, Cell] = {
         "source": None if source is None else "stdin" if str(source) == "-" else str(source)
     }
-    for name in call.params:
+    for name in echoed(kind, _given(call)):
         value = call.params[name]
-        if name in _TAKES[kind] and value is not None:
+        if value is not None:
             value = "; ".join(value) if isinstance(value, list | tuple) else value
             said[name] = value if isinstance(value, str | int | float) else str(value)
     said |= {"gamma": explanation.gamma, "batch": explanation.batch}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from analysis.cli_explain_machine import explained
 from analysis.options import numbers
 
 if TYPE_CHECKING:
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 _NUMBERS = re.compile(r"(\d+)")
 _SWEEP = (
     "{source} is a sweep over γ = {lengths}; γ = {gamma} is explained, --gamma chooses another."
+)
+_TELL = (
+    "--verify-cost and --cost-ratio say what is measured; --target, --hardware and --draft predict it for a "
+    "machine."
 )
 _LONGEST = 16
 """The longest draft that a prediction looks at, unless its acceptance is known less far or γ is longer."""
@@ -38,6 +43,8 @@ class Beside:
     running: float | None
     verify_cost: float | tuple[float, ...] | None
     cost_ratio: float | None
+    machine: Words | None = None
+    context: int | None = None
 
 
 def of_run(folder: Path, gamma: int | None, seed: int) -> Explanation:
@@ -58,7 +65,6 @@ def of_run(folder: Path, gamma: int | None, seed: int) -> Explanation:
 def of_log(source: Path, beside: Beside) -> tuple[Explanation, tuple[str, ...]]:
     """A log with the facts beside it, and notes. Readings at other draft lengths are its sweep."""
     from analysis.cli_sources import chosen, log_of, observation_of  # noqa: PLC0415
-    from analysis.explaining.reported import explain_measured  # noqa: PLC0415
     from analysis.facts import with_facts  # noqa: PLC0415
 
     readings = log_of(source, engine=beside.engine)
@@ -85,15 +91,14 @@ def of_log(source: Path, beside: Beside) -> tuple[Explanation, tuple[str, ...]]:
         )
         for number, each in enumerate(seen)
     ]
-    if beside.plain_tokens_per_s is None and seen[0].clock.speedup is None:
-        notes = (*notes, *_hint(seen[0].clock))
-    verify = beside.verify_cost
-    explanation = explain_measured(
-        known,
-        verify_cost=verify if verify is None or isinstance(verify, float) else _Passes(verify),
-        cost_ratio=beside.cost_ratio,
-    )
-    return explanation, notes
+    explanation, said = explained(known, beside)
+    if explanation.refusal and beside.plain_tokens_per_s is None:
+        hint = _hint(seen[0].clock)
+        return replace(explanation, refusal=f"{explanation.refusal}{hint}"), notes
+    lump = explanation.part("together")
+    if lump is not None:
+        said = (*said, _TELL)
+    return explanation, (*notes, *said)
 
 
 def of_deployment(
@@ -101,6 +106,7 @@ def of_deployment(
 ) -> tuple[Explanation, tuple[str, ...]]:
     """A predicted round at one draft length, the fastest if none is given, and notes."""
     from analysis.cli_deployments import deployments_of  # noqa: PLC0415
+    from analysis.deployment.undrafted import drafted_share  # noqa: PLC0415
     from analysis.explaining.predicted import explain  # noqa: PLC0415
 
     if len(words.drafts) > 1:
@@ -112,7 +118,13 @@ def of_deployment(
     if gamma is None:
         gamma = max(others, key=lambda parts: parts.speedup.value).gamma
     about = deployment.parts(gamma, batch, context)
-    return explain(about, name=deployment.name, others=others), costs.notes
+    found = explain(
+        about,
+        name=deployment.name,
+        others=others,
+        coverage=drafted_share(deployment.acceptance),
+    )
+    return found, costs.notes
 
 
 def of_formula(
@@ -161,13 +173,12 @@ def of_formula(
     )
 
 
-def _hint(clock: Clock) -> tuple[str, ...]:
+def _hint(clock: Clock) -> str:
     """Which option makes up for a speed without speculation that a log does not hold."""
     if clock.plain_tokens_per_s is not None or clock.plain_s_per_token is not None:
-        return ()
-    return (
-        "--plain-tps gives the speed without speculation, --tps that with it if the log has none.",
-    )
+        return ""
+    both = clock.speedup is None and clock.tokens_per_s is None and clock.s_per_token is None
+    return f" Give --plain-tps{' and --tps' if both else ''}."
 
 
 def _at(sweep: list[Reading], gamma: int | None, source: Path) -> list[Reading]:
@@ -180,21 +191,6 @@ def _at(sweep: list[Reading], gamma: int | None, source: Path) -> list[Reading]:
         found = " or ".join(str(each) for each in dict.fromkeys(stated))
         raise ValueError(f"{source}: gamma must be {found}, as the source says; got {gamma}.")
     return [first, *(each for each in sweep if each is not first)]
-
-
-class _Passes:
-    """V by the tokens in a pass, from V by the draft length."""
-
-    def __init__(self, by_gamma: Sequence[float]) -> None:
-        self._by_gamma = tuple(by_gamma)
-
-    def __call__(self, tokens: int) -> float:
-        if tokens > len(self._by_gamma):
-            raise ValueError(
-                f"--verify-cost must be one number, or one per gamma from 0 to {tokens - 1} at least; got "
-                f"{len(self._by_gamma)} of them."
-            )
-        return self._by_gamma[tokens - 1]
 
 
 def _lengths(seen: Sequence[Observation]) -> str:

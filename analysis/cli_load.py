@@ -41,7 +41,7 @@ LoadGamma = Annotated[
         "--gamma",
         min=1,
         max=1000,
-        help="Draft length of the table, 4 if not given (less where the acceptance says less). Break-even "
+        help="Draft length of the table, the best at the first --concurrency if not given. Break-even "
         "batches are for 1 to 8 beside it.",
     ),
 ]
@@ -52,13 +52,21 @@ OutputTokens = Annotated[int | None, typer.Option(min=1, help="Tokens of each an
 MostRunning = Annotated[
     int | None, typer.Option(min=1, help="Most requests that the engine runs at a time.")
 ]
-USUAL_GAMMA = 4
+_TRIED = 16  # draft lengths of which the best is taken
 _BREAK_EVEN = range(1, 9)
 _DRAWN = (1, 2, 4, 8)
 MOST_GAMMA = 1000
 _MEANING = (
     "Speedups and ratios are against plain decoding at the same concurrency, each side with the requests "
     "that fit its memory."
+)
+_WHOLE = (
+    "Response times include waiting for room; their ratio is the throughput ratio. speedup_once_running "
+    "is that of a request without its waiting."
+)
+_CHOSEN = (
+    "γ = {} is the best at concurrency {:,}, the first, and kept for all; `specdec plan` chooses one for each "
+    "batch."
 )
 
 
@@ -100,7 +108,10 @@ def load_command(
 
     sent = batches_of(concurrency, "--concurrency")
     if (prompt_tokens is None) != (output_tokens is None):
-        raise ValueError("--prompt-tokens and --output-tokens must be given together, or neither.")
+        missing = "--prompt-tokens" if prompt_tokens is None else "--output-tokens"
+        raise ValueError(
+            f"--prompt-tokens and --output-tokens must be given together, or neither; {missing} is missing."
+        )
     held = context if context is not None else _held(prompt_tokens, output_tokens)
     if figure is not None:
         from analysis.runs.report import figure_kind  # noqa: PLC0415
@@ -118,7 +129,8 @@ def load_command(
             context=held, seed=seed,
         )
     )  # fmt: skip
-    length = _length(gamma, deployment)
+    first = max(min(sent[0], most_running or sent[0]), 1)  # a wrong one is refused below
+    length = _best(deployment, first, held) if gamma is None else _checked(gamma, deployment)
     points = over_concurrency(
         deployment, length, sent, context=held, prompt_tokens=prompt_tokens,
         output_tokens=output_tokens, price_per_hour=price, most_running=most_running,
@@ -152,6 +164,7 @@ def load_command(
             (points[-1].sentence, *(end.sentence for end in ends if end.gamma == length))
         ),
         notes=(
+            *([] if gamma is not None else [_CHOSEN.format(length, sent[0])]),
             *_notes(points, deployment, held),
             *costs.notes,
             *costs.outside(runs, held, length),
@@ -172,11 +185,9 @@ def _longest(deployment: Deployment) -> int:
     return MOST_GAMMA if longest is None else longest
 
 
-def _length(gamma: int | None, deployment: Deployment) -> int:
-    """The draft length of the table. ValueError for one of which the acceptance says nothing."""
+def _checked(gamma: int, deployment: Deployment) -> int:
+    """The draft length that was asked for. ValueError for one of which the acceptance says nothing."""
     longest = _longest(deployment)
-    if gamma is None:
-        return min(USUAL_GAMMA, longest)
     if gamma > longest:
         raise ValueError(
             f"--gamma must be at most {longest}: the acceptance of {deployment.name!r} is known no "
@@ -185,16 +196,23 @@ def _length(gamma: int | None, deployment: Deployment) -> int:
     return gamma
 
 
+def _best(deployment: Deployment, batch: int, context: int) -> int:
+    """The draft length of the largest speedup at a batch, or at the most requests that fit."""
+    from analysis.deployment.grid import speedups  # noqa: PLC0415
+
+    fits = deployment.most_requests(context)
+    deployment.check_batch(1, context, drafting=True)
+    tried = range(1, min(_TRIED, _longest(deployment)) + 1)
+    gains = speedups(deployment, tried, [int(min(batch, fits))], context)[0]
+    return tried[int(gains.argmax())]
+
+
 def _notes(points: Sequence[LoadPoint], deployment: Deployment, context: int) -> tuple[str, ...]:
     """What the columns compare, and what of the memory the draft takes."""
-    said = [_MEANING]
-    lost = points[0].batch_lost
-    if lost:
-        fits = deployment.most_requests(context, drafting=False)
-        said.append(
-            f"The draft takes the memory of {lost:,.0f} requests of {context:,} tokens, of {fits:,.0f} "
-            "that fit without it."
-        )
+    from analysis.cli_deployments import limits  # noqa: PLC0415
+
+    whole = points[0].plain.service_s is not None
+    said = [_MEANING, *([_WHOLE] if whole else []), *limits([deployment], context)]
     gamma = points[0].gamma
     if deployment.acceptance.extrapolates(gamma):
         said.append(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -30,11 +28,6 @@ from analysis.deployment_options import (
 from analysis.options import ByDepth, OutputFormat, P
 from analysis.output import Cell, Format, emit
 from analysis.run_options import FigureFile, ResamplingSeed
-
-if TYPE_CHECKING:
-    from analysis.deployment.deployment import Deployment
-    from analysis.planning.result import Plan
-    from analysis.planning.schedule import Schedule
 
 LongestDraft = Annotated[
     int, typer.Option("--max-gamma", min=0, max=1000, help="Longest draft to consider.")
@@ -68,7 +61,7 @@ EngineName = Annotated[
 VariantName = Annotated[
     str | None,
     typer.Option(
-        help="Of --config: the kind of head where the engine has several (eagle, eagle3)."
+        help="Of --config: the kind of head (eagle, eagle3; dflash, dspark), if not that of --draft."
     ),
 ]
 Falling = Annotated[
@@ -125,7 +118,12 @@ def plan_command(
 ) -> None:
     """Which draft and draft length at which batch, off included, and the engine's configuration."""
     from analysis.cli_costs import Words  # noqa: PLC0415
-    from analysis.cli_deployments import default_batches, deployments_of  # noqa: PLC0415
+    from analysis.cli_deployments import (  # noqa: PLC0415
+        check_batches,
+        default_batches,
+        deployments_of,
+        limits,
+    )
     from analysis.planning.planner import plan  # noqa: PLC0415
     from analysis.planning.report import plan_report  # noqa: PLC0415
     from analysis.planning.schedule import Schedule  # noqa: PLC0415
@@ -151,6 +149,7 @@ def plan_command(
         )
     )  # fmt: skip
     batches = default_batches(deployments, costs, context) if batch is None else batches_of(batch)
+    check_batches(deployments, batches, context)
     made = plan(
         deployments, batches, context=context, gammas=range(max_gamma + 1),
         prefer=prefer, require_gain=require_gain,  # type: ignore[arg-type]  # `plan` checks the word
@@ -161,12 +160,13 @@ def plan_command(
 
         save(best_gamma_over_batch(made), figure)
     if config is not None:
-        at = made.strategies.index(made.best_single)
-        names = _Names(
-            target=target_path, draft=draft_path or costs.drafts[at].path, variant=variant,
-            falling=falling,
+        from analysis.cli_configuration import Wanted, configure  # noqa: PLC0415
+
+        wanted = Wanted(
+            engine=config, target=target_path, draft=draft_path, variant=variant, falling=falling,
+            schedule=own, out=out,
         )  # fmt: skip
-        _configure(made, deployments, config, names, own, out)
+        configure(made, deployments, costs, wanted)
         return
     parameters: tuple[tuple[str, Cell], ...] = (
         ("target", target),
@@ -179,50 +179,5 @@ def plan_command(
     report = plan_report(made, parameters, price_per_hour=price, schedule=own)
     longest = max(row.gamma for row in made.rows)
     outside = costs.outside(batches, context, longest)
-    emit(replace(report, notes=(*report.notes, *costs.notes, *outside)), output)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Names:
-    """What an engine's configuration needs beside the schedule."""
-
-    target: str | None
-    draft: str | None
-    variant: str | None
-    falling: bool
-
-
-def _configure(
-    made: Plan,
-    deployments: Sequence[Deployment],
-    engine: str,
-    names: _Names,
-    own: Schedule | None,
-    out: Path | None,
-) -> None:
-    """Print the configuration of the best single strategy, or write its files into a folder."""
-    from analysis.configuration import write_configuration  # noqa: PLC0415
-
-    chosen = next(each for each in deployments if each.name == made.best_single)
-    schedule = own or made.schedule(falling=names.falling)
-    written = write_configuration(
-        engine,  # type: ignore[arg-type]  # checked there, with the names that it knows
-        schedule,
-        method=chosen.method,
-        acceptance=chosen.acceptance,
-        target=names.target,
-        draft=names.draft,
-        variant=names.variant,  # type: ignore[arg-type]
-        batch=made.batches[0],
-        largest_batch=max(made.batches[-1], 1024),
-    )
-    said = [f"{chosen.name}: {schedule.text}.", *(f"note: {note}" for note in made.notes)]
-    if out is None:
-        print(written.text, end="")  # noqa: T201
-    else:
-        out.mkdir(parents=True, exist_ok=True)
-        for file in written.files:
-            (out / file.name).write_text(file.text, encoding="utf-8")
-        said.insert(0, f"Wrote {', '.join(file.name for file in written.files)} into {out}.")
-        said += [f"note: {note}" for note in written.notes]  # printed files have them as comments
-    print("\n".join(said), file=sys.stderr)  # noqa: T201
+    fits = limits(deployments, context)
+    emit(replace(report, notes=(*report.notes, *fits, *costs.notes, *outside)), output)

@@ -2,17 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from analysis.specs import OWN_MACHINE, OWN_MODEL
+
+
+def _listed_machines(value: str | None) -> str | None:
+    """Print the accelerators and end, where they are asked for."""
+    if not _asks_for_list(value):
+        return value
+    from analysis.machine_presets import accelerators  # noqa: PLC0415 — reads a file
+
+    rows = [
+        (
+            card.name, f"{card.memory_bytes_per_s / 1e9:,.0f} GB/s",
+            f"{card.operations_per_s / 1e12:,.3g} TFLOP/s", f"{card.memory_bytes / 1e9:,.0f} GB",
+        )
+        for card in accelerators()
+    ]  # fmt: skip
+    _print_list(rows, f"or numbers: '{OWN_MACHINE}'")
+    raise typer.Exit
+
+
+def _listed_models(value: str | None) -> str | None:
+    """Print the models and end, where they are asked for."""
+    if not _asks_for_list(value):
+        return value
+    from analysis.model_presets import architectures  # noqa: PLC0415 — reads a file
+
+    rows = [
+        (model.name, _parameters(model.parameters), f"{model.vocabulary:,} words")
+        for model in architectures()
+    ]
+    _print_list(rows, f"or a config.json, its folder, or dimensions: '{OWN_MODEL}'")
+    raise typer.Exit
+
+
+def _parameters(count: float) -> str:
+    size, letter = (1e9, "B") if count >= 1e9 else (1e6, "M")
+    return f"{count / size:,.3g} {letter} parameters"
+
+
+def _asks_for_list(value: str | None) -> bool:
+    return value is not None and value.strip().lower() == "list"
+
+
+def _print_list(rows: Sequence[tuple[str, ...]], last: str) -> None:
+    """Columns as wide as their texts: names to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for name, *numbers in rows:
+        cells = [n.rjust(width) for n, width in zip(numbers, widths[1:], strict=True)]
+        print("   ".join((name.ljust(widths[0]), *cells)))  # noqa: T201
+    print(last)  # noqa: T201
+
 
 TargetText = Annotated[
     str | None,
     typer.Option(
         "--target",
         metavar="MODEL",
-        help="Preset (a wrong name lists close ones), config.json, or dimensions: layers=32 hidden=4096 …",
+        callback=_listed_models,
+        help="Preset ('list' shows all), config.json, or dimensions: layers=32 hidden=4096 …",
     ),
 ]
 HardwareText = Annotated[
@@ -20,7 +74,9 @@ HardwareText = Annotated[
     typer.Option(
         "--hardware",
         metavar="MACHINE",
-        help="Preset or numbers, with what is reached of it: 'h100 devices=4 operations_share=0.5'.",
+        callback=_listed_machines,
+        help="Preset ('list' shows all) or numbers, with what is reached of it: 'h100 devices=4 "
+        f"operations_share=0.5', '{OWN_MACHINE}'.",
     ),
 ]
 DraftTexts = Annotated[
@@ -28,7 +84,8 @@ DraftTexts = Annotated[
     typer.Option(
         "--draft",
         metavar="DRAFT",
-        help="eagle, mtp, block, lookup, self, a model, or 'chain cost_ratio=0.1', with its own "
+        help="eagle (EAGLE-1 and 2: a layer and the whole output layer), eagle3 (32,000 words of output), "
+        "mtp, block, lookup, self, a model, or 'chain cost_ratio=0.1', with its own "
         "acceptance if it has one: 'eagle p=0.8', 'lookup p=0.6 coverage=0.3' (drafts found in 30 % "
         "of the rounds), 'eagle log=FILE'.",
     ),

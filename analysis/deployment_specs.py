@@ -8,16 +8,20 @@ import math
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analysis.deployment.building import DraftKind, Kind
-from analysis.hardware import Accelerator, Machine
+from analysis.machine_specs import machine_of, or_else
 from analysis.model_shape import Architecture
-from analysis.specs import Spec, named, read_spec
+from analysis.specs import OWN_MODEL, Spec, named, read_spec
 from simulator import Method
 
-_DEVICE = ("memory_bytes_per_s", "operations_per_s", "memory_bytes", "link_bytes_per_s")
-_MACHINE = tuple(field.name for field in dataclasses.fields(Machine) if field.name != "accelerator")
+if TYPE_CHECKING:
+    from analysis.configuration.methods import Variant
+
+__all__ = [
+    "ACCEPTANCE_KEYS", "CHAIN", "KIND_OF", "DraftWords", "architecture_of", "draft_of", "machine_of",
+]  # fmt: skip
 _SHAPE = tuple(
     field.name
     for field in dataclasses.fields(Architecture)
@@ -35,6 +39,10 @@ KIND_OF: dict[str, tuple[Kind, Method]] = {
 }
 """Words of --draft that are no model; `chain` is any draft whose step is known as a ratio."""
 CHAIN = "chain"
+VARIANT_OF: dict[str, Variant] = {"eagle": "eagle", "eagle3": "eagle3"}
+"""The kind of head that a configuration names."""
+EAGLE3_VOCABULARY = 32_000
+"""config.json of yuhuili/EAGLE3-LLaMA3.1-Instruct-8B, draft_vocab_size; EAGLE-1 and 2 draft from all words."""
 ACCEPTANCE_KEYS = (
     "p", "coverage", "by_depth", "log", "log_gamma", "engine", "layout", "tokens_per_round",
     "accepted_fraction", "measured_gamma",
@@ -50,13 +58,18 @@ _OF_KIND: dict[Kind | None, tuple[str, ...]] = {
 }
 """What else may be said of a draft: the others would change nothing."""
 _DRAFT = (*ACCEPTANCE_KEYS, "label", "path", *_HEAD, "cost_ratio")
+_MEANT = {
+    "gamma": "measured_gamma", "acceptance_rate": "accepted_fraction", "rate": "accepted_fraction",
+}  # fmt: skip
+"""Words that come to mind for a key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftWords:
     """A draft as --draft says it: how it comes about, or its step as a share of a target step.
 
-    `round_s` is what drafting takes beside its steps, `path` where an engine finds the draft.
+    `round_s` is what drafting takes beside its steps, `path` where an engine finds the draft, `variant`
+    the kind of head where the word names one.
     """
 
     spec: Spec
@@ -65,35 +78,25 @@ class DraftWords:
     kind: DraftKind | None
     cost_ratio: float | None
     round_s: float = 0.0
+    variant: Variant | None = None
 
+    def head_of(self, target: Architecture) -> DraftKind | None:
+        """The kind of draft over a target: EAGLE-3's shorter output layer is no longer than the target's."""
+        if self.kind is None or self.kind.vocabulary is None or "vocabulary" in self.spec.values:
+            return self.kind
+        return replace(self.kind, vocabulary=min(self.kind.vocabulary, target.vocabulary))
 
-def machine_of(text: str, option: str = "--hardware") -> Machine:
-    """A preset's name, its own numbers, or both, as a Machine.
-
-    Keys are the fields of `Machine` and `Accelerator`. Raises ValueError for an unknown preset or key.
-
-    >>> machine_of("memory_bytes_per_s=1e12 operations_per_s=1e14 memory_bytes=24e9 overlap=inf").overlap
-    inf
-    """
-    from analysis.machine_presets import accelerator  # noqa: PLC0415 — reads a file
-
-    spec = read_spec(option, text, (*_DEVICE, *_MACHINE))
-    own = {key: spec.number(key) for key in _DEVICE if key in spec.values}
-    missing = [key for key in _DEVICE[:3] if key not in own]
-    if not spec.name and missing:
-        raise ValueError(f"{option} must name a preset or give {', '.join(missing)} too.")
-    values: dict[str, Any] = {
-        key: spec.whole(key) if key == "devices" else spec.number(key)
-        for key in _MACHINE
-        if key in spec.values
-    }
-    with named(option):
-        if spec.name:
-            card = accelerator(spec.name)
-            card = replace(card, **own) if own else card  # type: ignore[arg-type]
-        else:
-            card = Accelerator(name="own machine", **own)  # type: ignore[arg-type]
-        return Machine(accelerator=card, **values)
+    def assumed(self, target: Architecture) -> tuple[str, ...]:
+        """What is assumed of a head that is named and not described."""
+        free = [key for key in ("vocabulary", "layers") if key not in self.spec.values]
+        head = self.head_of(target)
+        if self.variant is None or head is None or not free:
+            return ()
+        words = target.vocabulary if head.vocabulary is None else head.vocabulary
+        layers = "one layer" if head.layers == 1 else f"{head.layers} layers"
+        whole = " (all of the target's)" if words == target.vocabulary else ""
+        changed = f"{'= and '.join(free)}= {'change' if len(free) > 1 else 'changes'} it"
+        return (f"{self.label}: {layers}, {words:,} words of output{whole} assumed; {changed}.",)
 
 
 def architecture_of(text: str, option: str = "--target") -> Architecture:
@@ -112,12 +115,19 @@ def architecture_of(text: str, option: str = "--target") -> Architecture:
     }
     missing = [key for key in _NEEDED if key not in own]
     if not spec.name and missing:
-        raise ValueError(f"{option} must name a model or give {', '.join(missing)} too.")
+        raise ValueError(
+            f"{option} must name a model or give {', '.join(missing)} too, as in '{OWN_MODEL}'."
+        )
     config = _config_of(spec.name)
     with named(option):
         if not spec.name:
             return Architecture(name="own model", **own)
-        found = architecture(spec.name) if config is None else _read_config(config)
+        if config is None:
+            way = f"give a config.json or '{OWN_MODEL}'"
+            with or_else(way if option == "--target" else "give a config.json"):
+                found = architecture(spec.name)
+        else:
+            found = _read_config(config)
         return replace(found, **own) if own else found
 
 
@@ -151,14 +161,16 @@ def _flag(spec: Spec, key: str) -> bool:
 
 
 def draft_of(text: str, option: str = "--draft") -> DraftWords:
-    """What drafts: eagle, mtp, block, lookup or self, a model's name or config.json, or `chain`.
+    """What drafts: eagle, eagle3, mtp, block, lookup or self, a model's name or config.json, or `chain`.
 
+    `eagle` is a head of one layer with the target's whole output layer (EAGLE-1 and 2), `eagle3` one that
+    drafts from 32,000 words.
     Raises ValueError for a draft that is unknown and for what does not belong to its kind.
 
     >>> draft_of("eagle p=0.8 layers=2").kind.layers, draft_of("chain cost_ratio=0.1 p=0.7").cost_ratio
     (2, 0.1)
     """
-    spec = read_spec(option, text, _DRAFT)
+    spec = read_spec(option, text, _DRAFT, meant=_MEANT)
     word = spec.name.lower()
     ratio, round_s = spec.number("cost_ratio"), spec.number("round_s") or 0.0
     label, path = spec.values.get("label", spec.name or CHAIN), spec.values.get("path")
@@ -171,13 +183,15 @@ def draft_of(text: str, option: str = "--draft") -> DraftWords:
     kind, method = KIND_OF.get(word, ("model", "draft_model"))
     model = _draft_model(spec.name, option) if kind == "model" else None
     _check_keys(spec, spec.name, kind)
-    layers = spec.whole("layers")
+    layers, words, variant = spec.whole("layers"), spec.whole("vocabulary"), VARIANT_OF.get(word)
+    if words is None and variant == "eagle3":
+        words = EAGLE3_VOCABULARY
     with named(option):
         drafts = DraftKind(
             kind=kind,
             model=model,
             layers=1 if layers is None else layers,
-            vocabulary=spec.whole("vocabulary"),
+            vocabulary=words,
             kv_budget=spec.whole("kv_budget"),
             weight_bits=spec.number("weight_bits"),
             round_s=round_s,
@@ -186,15 +200,19 @@ def draft_of(text: str, option: str = "--draft") -> DraftWords:
     if model is not None and "label" not in spec.values and _config_of(spec.name):
         label = model.name
     return DraftWords(
-        spec=spec, label=label, path=path, kind=drafts, cost_ratio=None, round_s=round_s
-    )
+        spec=spec, label=label, path=path, kind=drafts, cost_ratio=None, round_s=round_s,
+        variant=variant,
+    )  # fmt: skip
 
 
 def _draft_model(name: str, option: str) -> Architecture:
     """The model that drafts; a word that is nearly one of `KIND_OF` is taken for a slip of it."""
     close = difflib.get_close_matches(name.lower(), (*KIND_OF, CHAIN), n=1, cutoff=0.7)
     if close and _config_of(name) is None:
-        raise ValueError(f"{option} knows {close[0]}; got {name!r:.60}.")
+        raise ValueError(
+            f"{option} must be {', '.join((*KIND_OF, CHAIN))} or a model (did you mean {close[0]}?); "
+            f"got {name!r:.60}."
+        )
     return architecture_of(shlex.quote(name), option)
 
 

@@ -194,6 +194,8 @@ def _healthy(known: Known, *, few: bool, alone: bool) -> Finding:
             f"{known.time.speedup.number:.2f}."
         )
     advice = "Nothing needs mending"
+    if known.time is None or known.time.speedup is None:
+        advice = "Acceptance needs no mending, but whether speculation pays is not known"
     if few:
         advice += ", as far as so few rounds can show"
     elif not alone:

@@ -83,8 +83,9 @@ class Machine:
 
     `memory_share` and `operations_share` are the parts of bandwidth and arithmetic that are reached,
     `overlap` is the k of `PassCost`. `fixed_s` is what a pass takes beside its model (scheduling, sampling),
-    `layer_s` what each layer adds to that (launches, small kernels), `token_s` what a token does,
-    `link_latency_s` one exchange between devices. The defaults are assumed, from public speeds (see above):
+    `layer_s` what each layer adds to that (launches, small kernels),
+    `arithmetic_bits` 8 computes with weights and activations of 8 bits both (W8A8), `token_s` what a token
+    does, `link_latency_s` one exchange between devices. The defaults are assumed, from public speeds (see above):
     fit them from measured step times where there are some (`fit_pass_cost`). Raises ValueError for values
     out of range and several devices without a link.
     """
@@ -94,6 +95,7 @@ class Machine:
     memory_share: float = 0.8
     operations_share: float = 0.6
     overlap: float = 1.0
+    arithmetic_bits: int = 16
     fixed_s: float = 2e-4
     layer_s: float = 2e-5
     token_s: float = 0.0
@@ -107,6 +109,7 @@ class Machine:
         for name in ("fixed_s", "layer_s", "token_s", "link_latency_s"):
             as_nonnegative(name, getattr(self, name))
         check_overlap(self.overlap)
+        self.accelerator.operations_at(self.arithmetic_bits)
         if self.devices > 1 and self.accelerator.link_bytes_per_s == 0.0:
             raise ValueError(
                 f"devices must be 1 for {self.accelerator.name}, which has no link; got {self.devices}."

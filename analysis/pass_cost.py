@@ -20,8 +20,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis._arrays import Numbers, nonnegatives, plain
-from analysis._pass_checks import MOST, amounts, as_amount, check_overlap, check_seconds
-from simulator._checks import FloatArray, as_count
+from analysis._pass_checks import amounts, as_amount, check_overlap, check_seconds
+from analysis._pass_numerics import combined, last_within, root
+from simulator._checks import FloatArray, as_count, as_nonnegative
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +136,7 @@ class PassCost:
     ) -> FloatArray | float:
         """Time of a pass [s]; the arguments broadcast. ValueError for a negative one or one above 1e12."""
         memory, compute, rest = self._terms(batch, tokens, context)
-        return plain(_combined(memory, compute, self.overlap) + rest)
+        return plain(combined(memory, compute, self.overlap) + rest)
 
     def verify_cost(
         self, tokens: Numbers, batch: Numbers = 1, context: Numbers = 0
@@ -147,7 +148,7 @@ class PassCost:
         wide = np.asarray(self.seconds(batch, tokens, context))
         narrow = np.asarray(self.seconds(batch, 1, context))
         if not bool(np.all(narrow > 0.0)):
-            raise ValueError("batch must be above 0 where a pass reads no weights; got 0.")
+            raise ValueError(_NO_BATCH)
         return plain(wide / narrow)
 
     def parts(self, batch: float = 1, tokens: float = 1, context: float = 0) -> PassParts:
@@ -174,9 +175,11 @@ class PassCost:
     def knee(self, batch: float = 1, context: float = 0) -> float:
         """Tokens per request at which computing takes as long as reading; infinite if it never does.
 
-        Up to there further tokens are nearly free under the roofline, beyond it each costs its
-        arithmetic. May lie below 1: then already plain decoding is bound by arithmetic. There is one
-        such point: reading grows ever slower with the tokens (experts), arithmetic in proportion.
+        Beyond it arithmetic decides. Under the roofline (overlap = ∞) further tokens are nearly free up
+        to there; with less overlap they are not: with overlap 1 and a knee far above 1, V is about 2 at
+        the knee. How far they are nearly free says `widest`. May lie below 1: then already plain
+        decoding is bound by arithmetic. There is one such point: reading grows ever slower with the
+        tokens (experts), arithmetic in proportion.
         """
         rows, held = as_amount("batch", batch), as_amount("context", context)
 
@@ -184,14 +187,31 @@ class PassCost:
             memory, compute, _ = self._terms(rows, tokens, held)
             return float(compute - memory)
 
-        low, high = 0.0, 1.0
-        while gap(high) < 0.0:
-            low, high = high, 2.0 * high
-            if high > MOST:
-                return math.inf
-        from scipy.optimize import brentq  # noqa: PLC0415 — `import analysis` loads numpy only
+        return root(gap)
 
-        return float(brentq(gap, low, high, xtol=1e-9)) if gap(low) < 0.0 else low
+    def widest(self, verify_cost: float = 1.1, batch: float = 1, context: float = 0) -> float:
+        """The most tokens per request whose pass is nearly free: max n with V(n) ≤ `verify_cost`.
+
+        At least 1, and infinite where V never exceeds it; its floor is the whole number. Without
+        experts and times beside reading and computing, and with a knee of at least 1, it is
+
+            overlap = ∞:  verify_cost · knee
+            overlap = 1:  verify_cost + (verify_cost − 1) · knee
+
+        Raises ValueError for a verify cost below 1 and a pass over one token that takes no time.
+
+        >>> cost = PassCost(weights_s=0.004, compute_s=0.00002)
+        >>> round(cost.widest(), 6), round(replace(cost, overlap=1).widest(), 6)
+        (220.0, 21.1)
+        """
+        most = as_nonnegative("verify_cost", verify_cost)
+        if most < 1.0:
+            raise ValueError(f"verify_cost must be at least 1; got {verify_cost!r}.")
+        rows, held = as_amount("batch", batch), as_amount("context", context)
+        plain = float(self.seconds(rows, 1.0, held))
+        if not plain > 0.0:
+            raise ValueError(_NO_BATCH)
+        return last_within(lambda tokens: float(self.seconds(rows, tokens, held)), most * plain)
 
     def scaled(self, factor: float) -> PassCost:
         """A pass that takes `factor` times as long in every term; ValueError unless above 0."""
@@ -222,18 +242,8 @@ class PassCost:
         )
 
 
+_NO_BATCH = "batch must be above 0 where a pass reads no weights; got 0."
 _COEFFICIENTS = (
     "weights_s", "compute_s", "output_s", "output_compute_s", "kv_s", "attention_s", "link_s",
     "link_token_s", "fixed_s", "token_s", "several_s",
 )  # fmt: skip
-
-
-def _combined(memory: FloatArray, compute: FloatArray, k: float) -> FloatArray:
-    """(memory^k + compute^k)^(1/k) by the longer of the two, so that no power under- or overflows."""
-    longer, shorter = np.maximum(memory, compute), np.minimum(memory, compute)
-    if math.isinf(k):
-        return longer
-    if k == 1.0:
-        return np.asarray(longer + shorter)
-    ratio = np.divide(shorter, longer, out=np.zeros_like(longer), where=longer > 0.0)
-    return np.asarray(longer * np.exp(np.log1p(ratio**k) / k))

@@ -24,7 +24,6 @@ def predict_pass(
     kv_bits: float = 16.0,
     kv_budget: int | None = None,
     output_bits: float | None = None,
-    arithmetic_bits: int = 16,
 ) -> PassCost:
     """The pass of `model` on `machine`, from its bytes and operations.
 
@@ -41,8 +40,8 @@ def predict_pass(
     `output_bits`, that of the weights if None (quantized checkpoints often keep it at 16 bits). Heads of
     keys and values are shared by heads of queries: few of them make the cache small, not the attention
     cheap, and each device holds whole ones. Arithmetic is at 16 bits whatever the weights have, because
-    few-bit weights are expanded before they are multiplied; `arithmetic_bits` 8 is for weights and
-    activations of 8 bits both (W8A8), and leaves attention at 16. Communication is a ring all-reduce
+    few-bit weights are expanded before they are multiplied, unless the machine computes at 8 bits
+    (`Machine.arithmetic_bits`), which leaves attention at 16. Communication is a ring all-reduce
     (Patarasuk & Yuan 2009) of 16-bit activations behind the embedding and twice per layer, and gathering
     the logits; 0 on one device. Raises ValueError for bits that are not positive.
 
@@ -60,7 +59,7 @@ def predict_pass(
     card, devices = machine.accelerator, machine.devices
     reads = devices * card.memory_bytes_per_s * machine.memory_share
     reached = devices * machine.operations_share
-    computes = reached * card.operations_at(arithmetic_bits)
+    computes = reached * card.operations_at(machine.arithmetic_bits)
     weight = weight_bits / 8.0 / reads
     experts = None
     if model.experts:

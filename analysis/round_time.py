@@ -58,7 +58,7 @@ def pass_time(observation: Observation) -> PassTime | None:
     running = clock.running or observation.batch or 1.0
     seconds = _seconds(observation, tokens, running)
     speedup = _speedup(clock, running, tokens)
-    plain = _plain_step(clock, running)
+    plain = plain_step(clock, running)
     cost = None
     if tokens is not None and speedup is not None:
         cost = tokens.of_these_rounds(
@@ -126,7 +126,7 @@ def _all_rounds(observation: Observation) -> int | None:
 def _speedup(clock: Clock, running: float, tokens: Derived | None) -> Derived | None:
     """From two times; the printed one only where they are missing."""
     spec = clock.s_per_token or (running / clock.tokens_per_s if clock.tokens_per_s else None)
-    plain = _plain_step(clock, running)
+    plain = plain_step(clock, running)
     if spec and plain:
         how = "plain time per token / speculative time per token"
         return _of_other_requests(plain / spec, how, tokens)
@@ -146,7 +146,7 @@ def _of_other_requests(speedup: float, how: str, tokens: Derived | None) -> Deri
     )
 
 
-def _plain_step(clock: Clock, running: float) -> float | None:
+def plain_step(clock: Clock, running: float) -> float | None:
     """Time of a plain step of the requests that run together."""
     if clock.plain_s_per_token:
         return clock.plain_s_per_token

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from analysis.output import Report, Row, Section, as_text
+from analysis.output import Cell, Report, Row, Section, as_text
 
 _WIDEST_CELL = 36
 _NARROWEST = 40
@@ -68,13 +68,26 @@ def _print(console: Console, section: Section) -> None:
     if not section.grouped:
         console.print(_table(section, section.rows, shown))
         return
-    groups = [(str(key), tuple(rows)) for key, rows in groupby(section.rows, key=itemgetter(0))]
+    groups = [
+        (_heading(section.columns[0], key), tuple(rows))
+        for key, rows in groupby(section.rows, key=itemgetter(0))
+    ]
     for number, (heading, rows) in enumerate(groups):
         if number:
             console.print()
         if len(groups) > 1:
             console.print(f"[bold]{escape(heading)}[/bold]")
         console.print(_table(section, rows, shown[1:]))
+
+
+def _heading(column: str, value: Cell) -> str:
+    """What the rows of a group share; a number says of what it is.
+
+    >>> _heading("batch", 1024), _heading("side", "before")
+    ('batch 1,024', 'before')
+    """
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return f"{column.replace('_', ' ')} {as_text(value)}" if number else str(value)
 
 
 def _is_shown(section: Section, index: int) -> bool:

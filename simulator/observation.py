@@ -56,7 +56,8 @@ class Clock:
     `tokens_per_s` are the tokens of all running requests together, `running` of them at a time;
     `s_per_token` is the time per output token of one request, `s_per_round` that of one target pass
     with its drafting. `decode_s` is the time in which the counted rounds ran, `draft_s` the part of
-    it spent drafting. `plain_tokens_per_s` and `plain_s_per_token` are the same without speculation.
+    it spent drafting. `overhead_s` is what a round takes beside drafting and target passes, where the source
+    says it. `plain_tokens_per_s` and `plain_s_per_token` are the same without speculation.
     `speedup` is as printed.
     """
 
@@ -66,6 +67,7 @@ class Clock:
     s_per_round: float | None = None
     decode_s: float | None = None
     draft_s: float | None = None
+    overhead_s: float | None = None
     plain_tokens_per_s: float | None = None
     plain_s_per_token: float | None = None
     speedup: float | None = None

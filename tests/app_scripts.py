@@ -1,6 +1,14 @@
 """Pages alone, under the state that the sliders would give them."""
 
+from functools import cache
+
+from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.testing.v1 import AppTest
+
+
+@cache
+def _no_components():
+    return BidiComponentManager()
 
 
 def show(page):
@@ -13,11 +21,17 @@ def show(page):
 
         module = importlib.import_module(f"app_pages.{name}")
         if name == "your_engine.page":
-            module.page(st.Page(lambda: None, title="Explore", url_path="x"))
+            names = ("Explore", "Explain", "Plan")
+            module.page(
+                *(st.Page(lambda: None, title=each, url_path=f"to_{each}") for each in names)
+            )
         else:
             module.page()
 
-    return AppTest.from_function(script, args=(page,), default_timeout=60)
+    app = AppTest.from_function(script, args=(page,), default_timeout=60)
+    # Else every AppTest looks through all installed packages for components, which the pages do not use.
+    app._bidi_component_manager = _no_components()
+    return app
 
 
 def metric(app, label):

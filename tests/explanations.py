@@ -25,14 +25,14 @@ def told(*arguments, stdin=b""):
 def costs(found):
     """Plain steps by part, members of a lump left out."""
     return {
-        row["part"]: row["plain_steps"]
+        row["part"]: row["gives_or_takes"]
         for row in found["waterfall"]
-        if row["plain_steps"] is not None
+        if row["gives_or_takes"] is not None
     }
 
 
 def net(found):
-    return found["waterfall"][-1]["speedup"]
+    return found["waterfall"][-1]["speed_after"]
 
 
 def needed(found):

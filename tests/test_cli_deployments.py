@@ -53,6 +53,11 @@ def test_predicted_passes_are_those_of_the_machine():
     )
     assert found.memory.target_bytes == costs.architecture.parameters
     assert "80% of the bandwidth and 60% of the arithmetic of H100 SXM" in costs.notes[0]
+    how = "reading and computing one after the other (k = 1), 20 µs per layer and 0.2 ms per pass."
+    assert how in costs.notes[0]
+    for overlap, words in (("inf", "at once (k = inf)"), ("3", "partly at once (k = 3)")):
+        _, costs = built("eagle p=0.7", **{**SERVED, "hardware": f"h100 overlap={overlap}"})
+        assert f"reading and computing {words}" in costs.notes[0]
     assert costs.outside((1, 256), 1024, 16) == ()
 
 
@@ -155,6 +160,11 @@ def test_a_mean_and_its_draft_length(text, tokens):
     [
         ((), {}, "--draft must be given at least once"),
         (("eagle",), {}, "the acceptance of 'eagle' must be given once"),
+        (
+            ("eagle",),
+            {},
+            "'eagle p=0.7', or 'accepted_fraction=0.24 measured_gamma=5' for the rate",
+        ),
         (("eagle",), {"p": 0.7, "by_depth": "0.5"}, "got 2 of them"),
         (("eagle p=0.7 by_depth=0.5",), {}, "got 2 of them"),
         (("eagle p=0.7",), {"p": 0.5}, "--p is for drafts that say no acceptance of their own"),
@@ -176,9 +186,13 @@ def test_acceptance_is_given_once_and_what_belongs_to_nothing_is_refused(drafts,
     assert sentence in refused(*drafts, **options, **SERVED)
 
 
-@pytest.mark.parametrize("given", [{"target": "tiny"}, {"hardware": "cpu"}])
-def test_target_and_hardware_come_together(given):
-    assert "--target and --hardware must be given together" in refused("lookup p=0.1", **given)
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [({"target": "tiny"}, "--hardware"), ({"hardware": "cpu"}, "--target")],
+)
+def test_target_and_hardware_come_together(given, missing):
+    said = refused("lookup p=0.1", **given)
+    assert said == f"--target and --hardware must be given together; {missing} is missing."
 
 
 def test_nothing_to_price_with():
@@ -196,7 +210,7 @@ def test_a_log_is_fitted_and_its_notes_are_told():
     )
     (run,), costs = built("tiny-draft", log=RUN, target="tiny", hardware="cpu")
     assert run.acceptance.unit == "requests"
-    assert any("There are 8 requests only" in note for note in costs.notes)
+    assert any("nly 8 requests" in note for note in costs.notes)
 
 
 def test_the_seed_draws_the_prompts_behind_the_intervals():

@@ -16,8 +16,12 @@ from real_runs.runs.reading import read_run
 
 def test_a_log_without_plain_speed_says_what_is_missing():
     found = told(CODE)
-    assert found["headline"].startswith("Not explained: not known: the speed without speculation.")
-    assert any("--plain-tps" in note for note in found["notes"])
+    assert found["headline"].startswith(
+        "Acceptance is fine; whether it pays is not known: the speed without speculation is missing."
+    )
+    assert found["headline"].endswith("ms. Give --plain-tps.")
+    healthy = next(row for row in found["findings"] if row["finding"] == "healthy")
+    assert "Nothing needs mending" not in healthy["advice"]
     assert "waterfall" not in found
     assert found["findings"]
 
@@ -96,7 +100,7 @@ def test_counts_of_simulate_are_explained(tmp_path):
     assert net(found) == pytest.approx(1.6)
     result = specdec("explain", str(file), "--engine", "vllm")
     assert result.returncode == 2
-    assert "JSON of `simulate` or `import` takes --cost-ratio" in result.stderr
+    assert "JSON of `simulate` or `import` takes --context, --cost-ratio" in result.stderr
 
 
 @pytest.mark.parametrize(("folder", "best"), [(TINY, 6), (SMOLLM2, 8)])
@@ -113,7 +117,7 @@ def test_a_run_folder_is_explained_at_its_best_length(folder, best):
         ("wider verification", entry.wider_cost),
         ("fixed overhead", entry.outside_cost),
     ):
-        assert rows[name]["plain_steps"] == cost.value
+        assert rows[name]["gives_or_takes"] == cost.value
         assert (rows[name]["low"], rows[name]["high"]) == cost.interval
     assert "raft fewer tokens" not in found["headline"]
     assert "Draft more tokens" not in found["headline"]

@@ -25,7 +25,7 @@ def refused(*arguments, code=2):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "give a log or a run folder; or --target"),
+        ((), "Error: Give a log or a run folder; or --target"),
         (("--p", "0.7"), "or --cost-ratio and one of"),
         (("--p", "0.7", "--by-depth", "0.7", "--cost-ratio", "0.1"), "one of --p"),
         (("--p", "0.7", "--cost-ratio", "0.1"), "gamma must be given"),
@@ -34,19 +34,23 @@ def refused(*arguments, code=2):
         ((*FORMULA, "--verify-cost", "x"), "--verify-cost must be numbers"),
         ((*FORMULA, "--verify-cost", "1,1.1"), "gamma must be at most 1"),
         ((*FORMULA, "--overhead", "-1"), "overhead must be a finite number of at least 0; got -1"),
-        ((*FORMULA, "--batch", "8"), "the formula takes"),
+        ((*FORMULA, "--batch", "8"), "Error: The formula takes"),
         ((*FORMULA, "--plain-tps", "8"), "got --plain-tps too"),
         ((*FORMULA, "--seed", "0"), "got --seed too"),
         (("nosuch.log",), "nosuch.log: No such file"),
-        ((CODE, "--draft", "eagle", "--log", SLOW), "got --draft, --log too"),
-        ((CODE, "--p", "0.5"), "a log takes --cost-ratio, --engine"),
+        ((CODE, "--draft", "eagle", "--log", SLOW), "got --log too"),
+        ((CODE, "--p", "0.5"), "Error: A log takes --context, --cost-ratio"),
         ((CODE, "--overhead", "0.5"), "got --overhead too"),
-        ((CODE, "--hardware", "H100"), "got --hardware too"),
+        ((CODE, "--hardware", "H100"), "--target and --hardware must be given together"),
+        ((CODE, "--draft", "eagle"), "give --target and --hardware, or measured step times"),
+        ((CODE, "--context", "512"), "--context belongs to --hardware, which was not given"),
+        ((CODE, *LLAMA, "--draft", "eagle p=0.7"), "--draft beside a log must say no acceptance"),
+        ((CODE, *LLAMA, "--draft", "eagle", "--draft", "mtp"), "--draft must be given once"),
         ((CODE, "--gamma", "3"), "code.log: gamma must be 6, as the source says; got 3"),
         ((CODE, "--plain-tps", "-4"), "must be a number above 0; got -4"),
         ((CODE, "--plain-tps", "48", "--verify-cost", "1,1.1"), "from 0 to 6 at least; got 2"),
         ((CODE, "--layout", "none"), "has only"),
-        ((CODE, "--figure", "w.png"), "--figure has no parts to draw. Not explained"),
+        ((CODE, "--figure", "w.png"), "--figure has no parts to draw. Acceptance is fine"),
         ((CODE, "--figure", "w.bmp"), "must end in one of .png"),
         ((TINY, "--gamma", "3"), "gamma must be one of the run's (1, 2, 4, 6, 8); got 3"),
         ((TINY, "--p", "0.3", "--verify-cost", "2"), "takes --gamma, --seed; got --p, --verify-c"),
@@ -82,7 +86,7 @@ def test_csv_is_the_waterfall():
     result = specdec("explain", *FORMULA, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
     assert [row["part"] for row in rows] == ["tokens per round", "plain pass", "drafting", "net"]
-    assert float(rows[-1]["speedup"]) == pytest.approx(closed_form(0.7, 4) / 1.4)
+    assert float(rows[-1]["speed_after"]) == pytest.approx(closed_form(0.7, 4) / 1.4)
     assert "CSV holds waterfall; JSON also has attack, break_even." in result.stderr
 
 
@@ -90,7 +94,7 @@ def test_the_table_fits_and_shows_bounds():
     result = specdec("explain", CODE, "--plain-tps", "48", "--verify-cost", "1.2")
     waterfall = result.stdout.split("\n\n")[0].splitlines()
     assert max(map(len, waterfall)) <= 100
-    assert " ".join(waterfall[0].split()) == "part plain steps low high steps left speedup"
+    assert " ".join(waterfall[0].split()) == "part gives or takes low high left speed after"
     assert any(line.startswith("of which drafting") and "0.6376" in line for line in waterfall)
     assert len(waterfall) == 8  # no name is broken over two lines
     assert "plain_tps 48" in result.stderr

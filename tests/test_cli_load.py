@@ -93,7 +93,8 @@ def test_the_draft_takes_memory_and_so_requests():
     beside = (left - 2 * head.parameters) // (1000 * 2 * (model.kv_numbers + head.kv_numbers))
     assert (row["running_plain"], row["running"]) == (plain, beside)
     assert row["batch_lost"] == plain - beside > 0
-    assert any(f"memory of {plain - beside:,.0f} requests" in note for note in report["notes"])
+    both = f"fit the memory: {plain:,.0f} without a draft, {beside:,.0f} with eagle."
+    assert any(both in note for note in report["notes"])
     assert row["throughput_ratio"] < row["latency_speedup"]
 
 
@@ -147,11 +148,50 @@ def test_csv_has_the_loads_and_tables_fit_a_screen(monkeypatch):
     assert [row["running"] for row in rows] == ["1", "2"]
     assert "note: CSV holds load; JSON also has break_even." in result.stderr
     monkeypatch.setattr("analysis.terminal._PIPED_WIDTH", 120)
-    for more in ((), ("--prompt-tokens", "2000", "--output-tokens", "100", "--price", "3")):
+    whole, money = ("--prompt-tokens", "2000", "--output-tokens", "100"), ("--price", "3")
+    for more, last in (
+        ((), "throughput ratio"),
+        (money, "price per million"),
+        (whole, "response s plain   response s   speedup once running"),
+        ((*whole, *money), "response s plain   response s   price per million"),
+    ):
         result = specdec(*EAGLE, *more)
         heads = [line for line in result.stdout.splitlines() if line.startswith(("conc", "gamma"))]
         assert len(heads) == 2  # no head is folded
-        assert heads[0].rstrip().endswith("price per million" if more else "throughput ratio")
+        assert heads[0].rstrip().endswith(last)
+        assert ("Response times include waiting for room" in result.stderr) == (whole[0] in more)
+
+
+def test_speedup_once_running_has_no_waiting_in_it():
+    whole = ("--prompt-tokens", "1000", "--output-tokens", "200")
+    report = told(*EAGLE, *whole, "--concurrency", "1,100000", "--gamma", "2")
+    alone, full = report["load"]
+    assert alone["speedup_once_running"] == pytest.approx(
+        alone["response_s_plain"] / alone["response_s"]
+    )
+    waited = full["response_s_plain"] / full["response_s"]
+    assert full["throughput_ratio"] == pytest.approx(waited)
+    room = full["running_plain"] / full["running"]
+    assert full["speedup_once_running"] == pytest.approx(waited * room)
+    assert room > 1.0
+
+
+@pytest.mark.parametrize("first", ["1", "200"])
+def test_without_a_length_the_best_of_the_first_concurrency_is_taken(first):
+    report = told(*CHAIN, "--concurrency", f"{first},64", "--context", "500")
+
+    def gain(gamma):
+        plain = pass_s(int(first), 1, 500)
+        spent = gamma * 0.1 * plain + pass_s(int(first), gamma + 1, 500)
+        return tokens_per_round(0.7, gamma) * plain / spent
+
+    best = max(range(1, 17), key=gain)
+    assert report["parameters"]["gamma"] == best
+    assert report["load"][0]["latency_speedup"] == pytest.approx(gain(best), rel=1e-9)
+    (said,) = (note for note in report["notes"] if "`specdec plan` chooses" in note)
+    assert said.startswith(f"γ = {best} is the best at concurrency {first}, the first")
+    asked = told(*CHAIN, "--concurrency", first, "--gamma", "4")
+    assert not any("`specdec plan` chooses" in note for note in asked["notes"])
 
 
 @pytest.mark.parametrize("ending", [".png", ".svg"])
@@ -166,8 +206,8 @@ def test_the_figure_is_drawn(tmp_path, ending):
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        (("--prompt-tokens", "9"), "--prompt-tokens and --output-tokens must be given together"),
-        (("--output-tokens", "9"), "--prompt-tokens and --output-tokens must be given together"),
+        (("--prompt-tokens", "9"), "given together, or neither; --output-tokens is missing."),
+        (("--output-tokens", "9"), "given together, or neither; --prompt-tokens is missing."),
         (("--concurrency", "1;2"), "--concurrency must be whole numbers separated by commas"),
         (("--concurrency", "0"), "concurrency must be a whole number of at least 1; got 0."),
         (("--draft", "lookup p=0.4"), "--draft must be given once; `specdec plan` compares"),

@@ -171,7 +171,11 @@ def test_a_knee_that_no_pass_reached_is_extrapolated(tmp_path, table):
     rows = [f"1,{n},0,{0.01 + 1e-5 * n}" for n in (1, 4, 8)]
     path.write_text("batch,tokens,context,seconds\n" + "\n".join(rows), encoding="utf-8")
     said = document("--steps", str(path))["headline"]
-    assert "as long as reading at 1,000 tokens per request (extrapolated). Fitted" in said
+    assert "at most 1.1 up to 101 tokens per request (extrapolated), and computing" in said
+    assert (
+        "as long as reading at 1,000 tokens per request (extrapolated), where V = 2.00. Fitted"
+        in said
+    )
     assert "(extrapolated)" not in document("--steps", table)["headline"]
 
 
@@ -226,15 +230,81 @@ def test_tables_are_readable_and_csv_holds_the_times(table):
     assert len(rows) == 12
 
 
-def test_errors_of_many_settings_do_not_flood_the_screen(table, monkeypatch):
-    monkeypatch.setattr("analysis.pass_fit.report._MOST_SHOWN", 11)
+def test_of_many_settings_the_worst_are_shown_last(tmp_path):
+    path = tmp_path / "many.csv"
+    rows = [
+        f"{b},{n},100,{1e3 * COST.seconds(b, n, 100) * (1.0 + 0.001 * ((7 * b + n) % 30))!r}"
+        for b in (1, 16, 64, 256)
+        for n in range(1, 8)
+    ]
+    path.write_text("batch,tokens,context,ms\n" + "\n".join(rows), encoding="utf-8")
+    shown = specdec("pass-cost", "--steps", str(path))
+    last = shown.stdout.rstrip().split("\n\n")[-1].splitlines()
+    assert last[0].split() == ["batch", "tokens", "measured", "ms", "fitted", "ms", "off", "by"]
+    assert len(last) == 21
+    sizes = [abs(float(line.split()[-1].rstrip("%"))) for line in last[1:]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert "Of 28 measured settings the 20 that the fit misses most are shown; JSON has all." in (
+        shown.stderr
+    )
+    found = document("--steps", str(path))
+    assert len(found["residuals"]) == 28
+    errors = sorted((abs(row["worst_error"]) for row in found["residuals"]), reverse=True)
+    assert [abs(row["worst_error"]) for row in found["worst_residuals"]] == errors[:20]
+
+
+def test_columns_that_say_nothing_are_left_out_and_errors_are_percent(table):
     shown = specdec("pass-cost", "--steps", table)
-    assert "worst error" not in shown.stdout
-    assert "JSON has the errors of all 12 settings." in shown.stderr
-    monkeypatch.setattr("analysis.pass_fit.report._MOST_SHOWN", 12)
-    shown = specdec("pass-cost", "--steps", table)
-    assert "worst error" in shown.stdout
+    last = shown.stdout.rstrip().split("\n\n")[-1].splitlines()
+    assert last[0].split() == [
+        "batch",
+        "tokens",
+        "contexts",
+        "times",
+        "measured",
+        "ms",
+        "fitted",
+        "ms",
+        "off",
+        "by",
+        "off",
+        "at",
+        "worst",
+    ]
+    assert len(last) == 13
+    assert all(line.endswith("0.0%") for line in map(str.rstrip, last[1:]))
     assert "JSON has" not in shown.stderr
+    assert "basis" not in shown.stdout.split("parameter")[0]
+    drafted = specdec("pass-cost", "--steps", str(RUN)).stdout.rstrip().split("\n\n")[-1]
+    assert drafted.split()[:2] == ["time", "of"]
+    assert "draft steps" in drafted
+
+
+def test_the_knee_has_v_beside_it_and_how_far_passes_are_nearly_free():
+    known = ("--target", "Llama 3.1 8B", "--hardware", "h100", "--batch", "1,64")
+    shown = specdec("pass-cost", *known).stdout
+    assert " 215.7 " in shown
+    assert "nearly free tokens   knee    knee of pass   verify cost at knee" in shown
+    found = document(*known)
+    cost = predict_pass(
+        an.architecture("Llama 3.1 8B"), Machine(accelerator=an.accelerator("h100"))
+    )
+    for row, batch in zip(found["knee"], (1, 64), strict=True):
+        assert row["nearly_free_tokens"] == math.floor(cost.widest(1.1, batch, 1024))
+        assert row["verify_cost_at_knee"] > 1.6  # overlap 1: far from free at the knee
+    assert found["headline"].startswith("At context 1024: batch 1 has V(17) = ")
+    assert "; batch 64 has V(17) = " in found["headline"]
+
+
+def test_milliseconds_in_a_column_of_seconds_are_asked_about(tmp_path):
+    path = tmp_path / "wrong.csv"
+    path.write_text("batch,tokens,context,seconds\n1,1,100,6.5\n1,8,100,6.9\n", encoding="utf-8")
+    question = "are these milliseconds, read as seconds?"
+    for known in ((), ("--target", "Llama 3.1 8B", "--hardware", "h100")):
+        assert question in document("--steps", str(path), *known)["notes"][0]
+    right = tmp_path / "right.csv"
+    right.write_text(path.read_text(encoding="utf-8").replace("seconds", "ms"), encoding="utf-8")
+    assert not any(question in note for note in document("--steps", str(right))["notes"])
 
 
 def test_a_model_that_the_machine_cannot_hold_is_said():
@@ -291,7 +361,7 @@ def test_bits_say_nothing_of_times_alone(table):
 @pytest.mark.parametrize(
     ("content", "sentence", "code"),
     [
-        (b"", "this is empty", 3),
+        (b"", "this is empty; expected step times: a CSV with the columns batch, tokens,", 3),
         (b"batch,tokens\n1,1\n", "the table has no column seconds", 3),
         (b"batch,tokens,seconds\n1,1,nan\n", "seconds must be a number; got 'nan'", 3),
         (b"batch,tokens,seconds\n1,1,-1\n", "seconds must be in [1e-12, 1e+06]; got -1", 3),

@@ -112,25 +112,27 @@ def test_csv_table_and_figure(tmp_path, monkeypatch):
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
     assert [(row["batch"], row["use"]) for row in rows] == [("1", "eagle"), ("2", "eagle")]
     assert "JSON also has strategies, schedule, choices, table." in result.stderr
-    monkeypatch.setattr("analysis.terminal._PIPED_WIDTH", 100)
+    monkeypatch.setattr("analysis.terminal._PIPED_WIDTH", 110)
     for ending in (".png", ".svg", ".pdf"):
         file = tmp_path / f"plan{ending}"
         result = specdec(*SEVERAL, "--figure", str(file), "--price", "3")
         assert result.returncode == 0
         assert file.stat().st_size > 5000
     lines = result.stdout.splitlines()
-    assert max(map(len, lines)) <= 100
+    assert max(map(len, lines)) <= 110
     assert lines[0].split() == [
         "batch",
         "use",
         "gamma",
         "flat",
         "speedup",
-        "tokens",
-        "per",
-        "s",
         "per",
         "million",
+        "plain",
+        "per",
+        "million",
+        "speedup",
+        "llama-3.2-1b",
     ]
     assert "count as exact, so there are no intervals" in result.stderr
 
@@ -164,7 +166,10 @@ def test_a_measured_run_gives_steps_and_acceptance():
         (("--batch", "1,x"), "--batch must be whole numbers separated by commas; got '1,x'."),
         (("--batch", "4,2"), "batches must rise; got 2 after 4."),
         (("--batch", "0"), "batches must be a whole number in [1, 100000]; got 0."),
-        (("--batch", "454"), "batch must be at most 453 for eagle"),
+        (
+            ("--batch", "454"),
+            "453 (requests of 1,024 tokens that fit the memory: 453 without a draft, 428 with eagle); got",
+        ),
         (("--context", "90000000"), "not even one request of 90,000,000 tokens fits the memory."),
         (("--prefer", "luck"), "prefer must be one of gain, sure, short; got 'luck'."),
         (("--require-gain", "-1"), "require_gain must be a finite number of at least 0"),
@@ -211,6 +216,7 @@ def test_what_does_not_fit_or_is_unknown_is_refused_with_what_is_near():
     )
     assert large.returncode == 2
     assert "the target's weights must fit the memory: 141.1 GB" in large.stderr
+    assert "at least 2 times the devices (devices=) or at most 55% of the bits" in large.stderr
     near = specdec("plan", "--target", "lama 8b", "--hardware", "h100", "--draft", "mtp p=0.7")
     assert near.returncode == 2
     assert "--target: model must be a known preset (the closest are Llama 3.1 8B" in near.stderr

@@ -12,9 +12,10 @@ import analysis as an
 from analysis.configuration import ENGINES, ConfigFile, check_configuration
 
 SERVED = ("plan", "--target", "llama-3.1-8b", "--hardware", "h100")
-EAGLE = (*SERVED, "--draft", "eagle p=0.75")
+EAGLE = (*SERVED, "--draft", "eagle3 p=0.75")
+LOG = Path(__file__).parent / "logs" / "vllm_v1.log"
 WORDS = (
-    "plan", "--target", "llama 3.1 8b", "--hardware", "h100", "--draft", "eagle", "--p", "0.7",
+    "plan", "--target", "llama 3.1 8b", "--hardware", "h100", "--draft", "eagle3", "--p", "0.7",
     "--max-gamma", "6",
 )  # fmt: skip
 
@@ -27,7 +28,7 @@ def test_configurations_of_every_engine_pass_the_independent_check(engine, tmp_p
     assert "org/target" in shown.stdout
     assert "org/draft" in shown.stdout
     assert "TARGET_MODEL" not in shown.stdout
-    assert shown.stderr.startswith("eagle: 1-")
+    assert shown.stderr.startswith("eagle3: 1-")
     folder = tmp_path / "new" / "folder"
     written = specdec(*named, "--config", engine, "--out", str(folder))
     assert (written.returncode, written.stdout) == (0, "")
@@ -42,9 +43,53 @@ def test_configurations_of_every_engine_pass_the_independent_check(engine, tmp_p
         assert file.text in shown.stdout
     serving = [file for file in made if "load_test" not in file.name]
     schedule = check_configuration(engine, serving)
-    planned = an.Schedule.read(shown.stderr.splitlines()[0].removeprefix("eagle: ").rstrip("."))
+    planned = an.Schedule.read(shown.stderr.splitlines()[0].removeprefix("eagle3: ").rstrip("."))
     for batch in (1,) if engine == "llamacpp" else (1, 16, 64, 1024):
         assert schedule.gamma(batch) == planned.gamma(batch)
+
+
+@pytest.mark.parametrize("word", ["eagle", "eagle3"])
+def test_the_head_that_is_planned_is_the_one_that_is_configured(word):
+    shown = specdec(*SERVED, "--draft", f"{word} p=0.75", "--config", "vllm")
+    assert f'"method": "{word}"' in shown.stdout
+    other = {"eagle": "eagle3", "eagle3": "eagle"}[word]
+    changed = specdec(*SERVED, "--draft", f"{word} p=0.75", "--config", "vllm", "--variant", other)
+    assert f'"method": "{other}"' in changed.stdout
+
+
+@pytest.mark.parametrize("engine", ["tensorrt_llm", "llamacpp"])
+def test_engines_without_the_first_eagle_say_what_to_plan_with(engine):
+    refused = specdec(*SERVED, "--draft", "eagle p=0.75", "--config", engine)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "does eagle as eagle3 only: plan with a draft eagle3; got 'eagle'." in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("engine", "words"),
+    [
+        ("vllm", ("  --tensor-parallel-size 4 \\", "--max-num-seqs 483")),
+        ("sglang", ("  --tp 4 \\", "--max-running-requests 483")),
+        ("tensorrt_llm", ("  --tp_size 4 \\", "--max_batch_size 483")),
+        ("llamacpp", ("The plan is for 4 devices", "-np 483")),
+    ],
+)
+def test_devices_limits_and_what_the_plan_assumes_are_in_the_files(engine, words, tmp_path):
+    arguments = (
+        "plan", "--target", "llama-3.1-70b", "--hardware", "h100 devices=4", "--draft", "eagle3",
+        "--draft", "lookup p=0.1", "--batch", "1,8", "--config", engine, "--log", str(LOG),
+    )  # fmt: skip
+    shown = specdec(*arguments)
+    flat = " ".join(shown.stdout.replace("\n#  ", "").split())
+    said = ("are assumed to be reached", "eagle3: acceptance fitted to", "32,000 words of output")
+    for sentence in (*(word for word in words if not word.startswith(" ")), *said):
+        assert sentence in flat
+    assert all(word in shown.stdout for word in words if word.startswith(" "))
+    assert "lookup:" not in flat
+    assert "note:" not in shown.stderr
+    written = specdec(*arguments, "--out", str(tmp_path))
+    assert "are assumed to be reached" in written.stderr
+    single = specdec(*EAGLE, "--config", engine).stdout
+    assert not any(word in single for word in ("tensor-parallel", "--tp", "devices that"))
 
 
 def _kind(name: str) -> str:
@@ -58,7 +103,7 @@ def test_the_configuration_is_of_the_best_single_draft_and_its_own_path():
     assert '"model": "org/head"' in result.stdout
     chosen = specdec(*EAGLE, "--config", "vllm", "--schedule", "1-16:3, 17-:0")
     assert "[[1, 16, 3], [17, 1024, 0]]" in chosen.stdout
-    assert chosen.stderr.startswith("eagle: 1-16:3, 17-:0.")
+    assert chosen.stderr.startswith("eagle3: 1-16:3, 17-:0.")
 
 
 def test_what_limits_the_plan_is_said_beside_its_configuration():
@@ -81,7 +126,7 @@ def test_a_kind_of_head_and_a_falling_schedule():
     lengths = [span["gamma"] for span in spans]
     assert lengths != sorted(lengths, reverse=True)  # at long context drafts grow with the batch
     falling = specdec(*EAGLE, "--config", "vllm", "--falling")
-    said = an.Schedule.read(falling.stderr.splitlines()[0].removeprefix("eagle: ").rstrip("."))
+    said = an.Schedule.read(falling.stderr.splitlines()[0].removeprefix("eagle3: ").rstrip("."))
     gammas = [span.gamma for span in said.spans]
     assert gammas == sorted(gammas, reverse=True)
 
@@ -92,7 +137,7 @@ def test_the_text_has_the_notes_and_the_remarks_do_not_repeat_them(engine):
     assert found.returncode == 0
     assert found.stdout.startswith("# ")
     assert "# Replace TARGET_MODEL and DRAFT_MODEL by a name or path." in found.stdout
-    assert found.stderr.startswith("eagle: 1-")
+    assert found.stderr.startswith("eagle3: 1-")
     assert "note:" not in found.stderr
 
 

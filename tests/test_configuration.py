@@ -141,7 +141,7 @@ def test_the_kind_of_eagle_is_said(engine, variant, word):
 
 
 def test_what_an_engine_cannot_do_names_what_it_can():
-    with pytest.raises(ValueError, match="TensorRT-LLM does eagle as eagle3 only; got 'eagle'"):
+    with pytest.raises(ValueError, match="as eagle3 only: plan with a draft eagle3; got 'eagle'"):
         write("tensorrt_llm", variant="eagle")
     with pytest.raises(ValueError, match="TensorRT-LLM does block as dflash only; got 'dspark'"):
         write("tensorrt_llm", method="block", variant="dspark")
@@ -394,3 +394,32 @@ def test_a_file_is_found_by_its_name():
     assert written.file("llamacpp_serve.sh").purpose == "serve"
     with pytest.raises(ValueError, match=r"name must be one of llamacpp_serve\.sh, "):
         written.file("other")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("schedule", [SCHEDULE, Schedule.read("1-:0")])
+def test_devices_and_remarks_are_written_and_read_back(engine, schedule):
+    remarks = ("Shares are assumed.", "No more than 9 requests fit.")
+    written = write(engine, schedule, devices=8, remarks=remarks)
+    served = [file.text for file in written.files if file.purpose == "serve"]
+    flag = {"vllm": "--tensor-parallel-size 8", "sglang": "--tp 8", "tensorrt_llm": "--tp_size 8"}
+    assert any(flag.get(engine, "for 8 devices") in text for text in served)
+    for remark in remarks:
+        assert any(f"# {remark}\n" in text for text in served)
+    with pytest.raises(ValueError, match="devices must be a whole number of at least 1; got 0"):
+        write(engine, devices=0)
+
+
+@pytest.mark.parametrize(
+    ("engine", "flag"),
+    [("vllm", "--tensor-parallel-size"), ("sglang", "--tp"), ("tensorrt_llm", "--tp_size")],
+)
+@pytest.mark.parametrize("value", ["0", "two", "1.5"])
+def test_a_wrong_number_of_devices_is_refused(engine, flag, value):
+    files = write(engine, devices=8).files
+    changed = [
+        replace(file, text=file.text.replace(f"{flag} 8", f"{flag} {value}")) for file in files
+    ]
+    assert changed != list(files)
+    with pytest.raises(ValueError, match=f"{flag} must be a whole number"):
+        check_configuration(engine, changed)

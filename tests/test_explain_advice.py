@@ -110,12 +110,12 @@ def test_findings_of_another_observation_are_told_of_the_subject():
 )
 def test_the_refusal_names_the_speed_that_is_missing(clock, missing):
     seen = Observation(gamma=4, counts=expected_table(0.7, 4, 1000), clock=clock)
-    assert f"not known: {missing}" in an.explain_measured(seen).refusal
+    assert f"not known: {missing[:-1]} is missing." in an.explain_measured(seen).refusal
 
 
 def test_a_speed_is_missing_beside_unknown_tokens_too():
     refusal = an.explain_measured(Observation(clock=Clock(tokens_per_s=50.0))).refusal
-    assert refusal.endswith("and the speed without speculation.")
+    assert refusal.endswith("nor is the speed without speculation.")
 
 
 def test_bounds_say_what_they_assume_wherever_it_narrows_them():

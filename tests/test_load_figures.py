@@ -102,6 +102,32 @@ def test_the_figure_has_a_cross_at_the_break_even():
     assert any(list(line.get_ydata()) == [1.0, 1.0] for line in axes.lines)
 
 
+def test_plain_decoding_and_the_ends_of_the_frontier_are_named_where_no_line_crosses():
+    for figure in (
+        figures.speedup_over_batch(pair(), [4], context=500),
+        figures.speedup_over_context(short_cache(), 4, batches=[1], contexts=CONTEXTS),
+        figures.throughput_frontier(pair(), [2, 4], context=1000),
+    ):
+        (axes,) = figure.axes
+        assert not axes.texts
+        assert axes.get_legend_handles_labels()[1][0].startswith("plain decoding")
+    shown = axes.get_legend_handles_labels()[1]
+    for label, line in zip(shown, lines.frontier(pair(), [2, 4], context=1000), strict=True):
+        assert label == f"{line.name}, {line.labels[0]} to {line.labels[-1]} running"
+    single = figures.throughput_frontier(pair(), [4], context=1000, concurrencies=[3]).axes[0]
+    assert single.get_legend_handles_labels()[1] == [
+        "plain decoding, 3 running",
+        "γ = 4, 3 running",
+    ]
+
+
+def test_the_chart_of_widths_says_v_at_the_knee():
+    said = charts.verify_cost_over_width(
+        simple(compute_s=0.001).target, batches=[1], context=0, most=40
+    ).to_dict()["description"]
+    assert "knee at 10.0 tokens (V = 1.00)" in said
+
+
 def test_the_chart_holds_the_lines_the_plain_rule_and_the_cross():
     spec = charts.speedup_over_batch(pair(), [1, 4], context=500).to_dict()
     assert [layer["mark"]["type"] for layer in spec["layer"]] == ["rule", "line", "point"]

@@ -129,6 +129,40 @@ def test_a_knee_below_one_token_and_none_at_all():
     assert DENSE.knee(batch=0) == math.inf, "no request, no arithmetic"
 
 
+@pytest.mark.parametrize("k", [1.0, math.inf])
+@pytest.mark.parametrize(("batch", "context"), [(1, 0), (1, 5000), (8, 900)])
+def test_the_widest_pass_that_is_nearly_free_in_closed_form(k, batch, context):
+    cost = PassCost(weights_s=0.008, compute_s=2e-5, kv_s=4e-8, attention_s=2e-10, overlap=k)
+    knee = cost.knee(batch, context)
+    assert knee > 1.0
+    for bound in (1.0, 1.1, 1.5, 3.0):
+        exact = bound + (bound - 1.0) * knee if k == 1.0 else bound * knee
+        assert cost.widest(bound, batch, context) == pytest.approx(exact, rel=1e-9)
+    at_knee = float(cost.verify_cost(knee, batch, context))
+    assert at_knee == pytest.approx(1.0 if math.isinf(k) else 2.0 / (1.0 + 1.0 / knee))
+
+
+@pytest.mark.parametrize("cost", [DENSE, MIXTURE, replace(MIXTURE, overlap=2.0)])
+@pytest.mark.parametrize(("batch", "context"), [(1, 0), (16, 900), (200, 20_000)])
+def test_at_the_widest_pass_the_bound_is_reached_and_not_passed(cost, batch, context):
+    for bound in (1.1, 2.0, 7.0):
+        widest = cost.widest(bound, batch, context)
+        assert cost.verify_cost(widest, batch, context) == pytest.approx(bound, rel=1e-9)
+        assert cost.verify_cost(1.001 * widest, batch, context) > bound
+        assert cost.widest(bound + 0.5, batch, context) > widest
+
+
+def test_the_widest_pass_at_its_ends():
+    assert PassCost(weights_s=1.0, compute_s=0.0).widest() == math.inf
+    assert DENSE.widest(batch=0) == math.inf, "no request, no arithmetic"
+    step = PassCost(weights_s=1.0, compute_s=1e-6, several_s=0.2)
+    assert step.widest() == 1.0, "already the second token costs a fifth"
+    assert step.widest(1.3) == pytest.approx(1.3e6 - 0.2e6, rel=1e-6)
+    bound = PassCost(weights_s=1.0, compute_s=2.0)
+    assert bound.widest() == pytest.approx(1.1), "computing from the first token on"
+    assert math.floor(PassCost(weights_s=0.004, compute_s=2e-5).widest()) == 220
+
+
 def test_long_contexts_make_wide_passes_cheap_where_attention_is_read():
     """Reading the cache does not depend on the width: V falls towards 1 (Chen et al. 2024, MagicDec)."""
     cost = replace(DENSE, attention_s=0.0, overlap=1)
@@ -239,7 +273,9 @@ def test_arguments_that_are_no_amounts(name, value):
     assert_one_sentence(lambda: DENSE.seconds(**point), name)
     assert_one_sentence(lambda: DENSE.parts(**point), name)
     if name != "tokens":
-        assert_one_sentence(lambda: DENSE.knee(**{k: point[k] for k in ("batch", "context")}), name)
+        held = {k: point[k] for k in ("batch", "context")}
+        assert_one_sentence(lambda: DENSE.knee(**held), name)
+        assert_one_sentence(lambda: DENSE.widest(**held), name)
     assert_one_sentence(lambda: DENSE.seconds(**{**point, name: [value, value]}), name)
 
 
@@ -253,6 +289,11 @@ def test_what_is_no_pass():
     assert_one_sentence(
         lambda: PassCost(weights_s=0, compute_s=1).verify_cost(4, batch=0), "batch must be above 0"
     )
+    assert_one_sentence(
+        lambda: PassCost(weights_s=0, compute_s=1).widest(batch=0), "batch must be above 0"
+    )
+    for value in (0.99, *BAD_NUMBERS[:4], *BAD_NUMBERS[5:]):
+        assert_one_sentence(lambda value=value: DENSE.widest(value), "verify_cost")
     assert_one_sentence(lambda: PassCost(weights_s=1, compute_s=1, kv_budget=0), "kv_budget")
     assert_one_sentence(lambda: PassCost(weights_s=1, compute_s=1, kv_budget=1.5), "kv_budget")
     assert_one_sentence(lambda: DENSE.scaled(-1.0), "weights_s")

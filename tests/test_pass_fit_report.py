@@ -48,11 +48,45 @@ def test_a_given_cost_has_times_knees_and_parts():
     assert one["knee_tokens"] == pytest.approx(COST.knee(1, 1024))
     assert many["knee_tokens_of_pass"] == pytest.approx(64 * COST.knee(64, 1024))
     assert {one["plain_step_bound_by"], many["plain_step_bound_by"]} == {"reading"}
+    for batch, row in ((1, one), (64, many)):
+        assert row["verify_cost_at_knee"] == COST.verify_cost(row["knee_tokens"], batch, 1024)
+        assert row["nearly_free_tokens"] == math.floor(COST.widest(1.1, batch, 1024))
+        assert row["knee"] == f"{row['knee_tokens']:.4g}"
     for row in table(report, "parts"):
         memory = row["weights_ms"] + row["output_ms"] + row["experts_ms"] + row["kv_ms"]
         total = math.hypot(memory, row["compute_ms"] + row["attention_ms"]) + row["fixed_ms"]
         assert row["total_ms"] == pytest.approx(total)
-    assert "V(17) = " in report.headline
+    said = []
+    for batch in (1, 64):
+        wide, knee = COST.verify_cost(17, batch, 1024), COST.knee(batch, 1024)
+        free = math.floor(COST.widest(1.1, batch, 1024))
+        said.append(
+            f"batch {batch} has V(17) = {wide:.2f}, at most 1.1 up to {free} tokens per request, and "
+            f"computing takes as long as reading at {knee:.4g} tokens per request, where V = "
+            f"{COST.verify_cost(knee, batch, 1024):.2f}"
+        )
+    assert report.headline == f"At context 1024: {'; '.join(said)}."
+
+
+@pytest.mark.parametrize(("k", "at_knee", "free"), [(math.inf, 1.0, 220), (1.0, 1.99, 21)])
+def test_only_under_the_roofline_is_a_pass_nearly_free_up_to_the_knee(k, at_knee, free):
+    cost = PassCost(weights_s=0.004, compute_s=0.00002, overlap=k)
+    report = pass_cost_report(cost, batches=(1,), widths=(1, 5))
+    (row,) = table(report, "knee")
+    assert row["verify_cost_at_knee"] == pytest.approx(at_knee, abs=0.001)
+    assert row["nearly_free_tokens"] == free
+    assert f"at most 1.1 up to {free} tokens per request" in report.headline
+    assert f"at 200 tokens per request, where V = {at_knee:.2f}." in report.headline
+
+
+def test_a_batch_without_spare_arithmetic_is_said():
+    report = pass_cost_report(COST, batches=(64, 512), widths=(1, 2), context=0)
+    assert "batch 512 has V(2) = " in report.headline
+    assert (
+        ", above 1.1 from 2 tokens on, and computing takes longer than reading" in report.headline
+    )
+    (section,) = [each for each in report.sections if each.name == "knee"]
+    assert "plain_step_bound_by" not in section.too_wide
 
 
 def test_plain_decoding_may_be_bound_by_computing():
@@ -60,6 +94,8 @@ def test_plain_decoding_may_be_bound_by_computing():
     (knee,) = table(report, "knee")
     assert knee["knee_tokens"] < 1.0
     assert knee["plain_step_bound_by"] == "computing"
+    assert knee["verify_cost_at_knee"] is None
+    assert knee["nearly_free_tokens"] == 1
 
 
 def test_a_knee_that_is_never_reached_is_empty_in_json():
@@ -84,6 +120,7 @@ def test_a_fit_is_reported_over_what_was_measured(fitted):
     for row in residuals:
         assert row["error"] == pytest.approx(row["fitted_ms"] / row["measured_ms"] - 1.0)
         assert abs(row["worst_error"]) >= abs(row["error"])
+        assert row["off_at_worst"] == f"{row['worst_error']:+.1%}"
     assert len(table(report, "cells")) == len(fitted.cells)
     assert fitted.sentence in report.headline
     assert set(fitted.notes) <= set(report.notes)
@@ -127,7 +164,12 @@ def test_the_figure_has_a_line_per_batch_its_knee_and_the_measured_points(fitted
         COST, batches=(1, 32, 64), widths=range(1, 18), context=1024
     ).axes
     lines = {line.get_label(): line for line in axes.lines if line.get_label()[0] != "_"}
+    assert lines.pop("the article: V = 1").get_ydata() == [1.0, 1.0]
     assert len(lines) == 3
+    for batch, label in zip((32, 64), list(lines)[1:], strict=True):
+        knee = COST.knee(batch, 1024)
+        at_knee = COST.verify_cost(knee, batch, 1024)
+        assert label == f"batch {batch}, knee at {knee:.3g} (V = {at_knee:.2f})"
     knees = [line for line in axes.lines if line.get_markersize() == 12]
     assert [round(float(knee.get_xdata()[0]), 6) for knee in knees] == [
         round(COST.knee(batch, 1024), 6) for batch in (32, 64)
@@ -137,7 +179,7 @@ def test_the_figure_has_a_line_per_batch_its_knee_and_the_measured_points(fitted
 
     (axes,) = figures.verify_cost_over_tokens(fitted, widths=range(1, 14)).axes
     labels = axes.get_legend_handles_labels()[1]
-    assert labels == ["batch 1", "measured"]
+    assert labels == ["the article: V = 1", "batch 1", "measured"]
     (points,) = [
         line for line in axes.lines if line.get_marker() == "o" and len(line.get_xdata()) > 1
     ]
@@ -164,6 +206,10 @@ def test_the_chart_says_the_same(fitted):
     assert rows[2][-1]["value"] == pytest.approx(COST.verify_cost(17, 64, 1024))
     assert rows[3][0]["tokens"] == pytest.approx(COST.knee(64, 1024))
     assert "batch 64: V = " in spec["description"]
+    assert (
+        f" tokens (V = {COST.verify_cost(COST.knee(64, 1024), 64, 1024):.2f})"
+        in spec["description"]
+    )
 
     spec = charts.verify_cost_over_tokens(fitted, widths=(1, 13)).to_dict()
     dashes = [layer["mark"].get("strokeDash") for layer in spec["layer"][1:3]]
@@ -195,7 +241,7 @@ def test_a_batch_that_was_not_measured_is_dashed_throughout(fitted):
     spec = charts.verify_cost_over_tokens(fitted, batches=(16,)).to_dict()
     assert [layer["mark"].get("strokeDash") for layer in spec["layer"]] == [[2, 3], [6, 4]]
     (axes,) = figures.verify_cost_over_tokens(fitted, batches=(16,)).axes
-    assert axes.get_legend_handles_labels()[1] == ["batch 16, extrapolated"]
+    assert axes.get_legend_handles_labels()[1] == ["the article: V = 1", "batch 16, extrapolated"]
 
 
 def test_of_many_measured_batches_five_are_drawn():

@@ -2,7 +2,8 @@
 
 Measured on two CPU cores (`real_runs/data/runs`). A pass over one token takes a fifth less there than
 the others lead to expect (other kernels), and passes over 2 to 9 tokens scatter by 5 %: no smooth
-formula comes closer than that.
+formula comes closer than that, and one constant for all of them does as well. Where V(n) grows, a
+constant is far off: `test_pass_fit_profile.py`.
 """
 
 from pathlib import Path

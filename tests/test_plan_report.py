@@ -57,10 +57,10 @@ def test_the_report_is_narrow_for_people_and_whole_for_programs(monkeypatch):
     report = plan_report(
         found, (("context", 0),), schedule=an.Schedule.read("1-:4"), price_per_hour=2.0
     )
-    monkeypatch.setattr("analysis.terminal._PIPED_WIDTH", 100)
+    monkeypatch.setattr("analysis.terminal._PIPED_WIDTH", 110)
     lines = tables(report).splitlines()
-    assert max(map(len, lines)) <= 100
-    shown = "batch use gamma flat speedup low high tokens per s sure per million"
+    assert max(map(len, lines)) <= 110
+    shown = "batch use gamma flat speedup low high sure per million plain per million"
     assert lines[0].split() == shown.split()
     sections = {section.name: section for section in report.sections}
     assert list(sections) == ["plan", "strategies", "schedule", "losses", "choices", "table"]
@@ -80,6 +80,50 @@ def test_the_report_is_narrow_for_people_and_whole_for_programs(monkeypatch):
     assert report.headline == found.sentence
     assert report.headline.startswith(f"γ = {row.gamma} ")
     assert json.loads(to_json(report))["plan"][0]["batch"] == 1
+    assert first["speedup_pair"] == first["speedup"]
+    assert first["speedup_lookup"] == found.rows[0].choices[1].speedup.value
     alone = plan_report(an.plan(pair(), BATCHES))
     assert "losses" not in {section.name for section in alone.sections}
     assert "no intervals" in alone.notes[-1]
+
+
+def test_several_drafts_have_a_column_each_as_far_as_they_fit(monkeypatch):
+    drafts = [lookup(p=0.2 + 0.05 * n, name=f"{n}-{'x' * 20}") for n in range(5)]
+    found = an.plan((pair(), *drafts), BATCHES)
+    report = plan_report(found)
+    section = report.sections[0]
+    assert [name for name in section.columns if name.startswith("speedup_")] == [
+        f"speedup_{name}" for name in found.strategies
+    ]
+    monkeypatch.setattr("analysis.terminal._PIPED_WIDTH", 110)
+    lines = tables(report).splitlines()
+    assert max(map(len, lines[: len(BATCHES) + 1])) <= 110
+    shown = [name for name in section.columns if name.startswith("speedup_")]
+    shown = [name for name in shown if name not in section.too_wide]
+    assert 0 < len(shown) < 6
+    for name in shown:
+        assert name.replace("_", " ") in lines[0]
+    wide = plan_report(an.plan((pair(), lookup()), BATCHES)).sections[0]
+    assert {"speedup_pair", "speedup_lookup"} <= set(wide.columns) - set(wide.too_wide)
+    alone = plan_report(an.plan(pair(), BATCHES)).sections[0]
+    assert not [name for name in alone.columns if name.startswith("speedup_")]
+
+
+def test_shares_are_percent_for_people_and_the_last_batch_is_no_end():
+    for batches, words in (((1, 4), "up to at least 4"), (BATCHES, "up to 64")):
+        found = an.plan((pair(), lookup(p=0.0)), batches)
+        report = plan_report(found, schedule=an.Schedule.read("1-:1"))
+        sections = {section.name: section for section in report.sections}
+        rows = [
+            dict(zip(sections["strategies"].columns, row, strict=True))
+            for row in sections["strategies"].rows
+        ]
+        assert [row["pays"] for row in rows] == [words, "nowhere"]
+        for row in rows:
+            assert row["lost_on_average"] == f"{100 * row['mean_lost']:.1f}%"
+            assert row["lost_at_most"] == f"{100 * row['most_lost']:.1f}%"
+        losses = sections["losses"]
+        for row in losses.rows:
+            cells = dict(zip(losses.columns, row, strict=True))
+            assert cells["lost"] == f"{100 * cells['lost_share']:.1f}%"
+        assert {"lost_share", "low", "high"} <= set(losses.too_wide)

@@ -52,10 +52,9 @@ def batch_errors(**changes):
     for card, bits, batch, prompt, output, rate in BATCHES:
         cost = predict_pass(
             architecture("Llama 2 7B"),
-            Machine(accelerator=accelerator(card), **changes),
+            Machine(accelerator=accelerator(card), arithmetic_bits=bits, **changes),
             weight_bits=bits,
             kv_bits=bits,
-            arithmetic_bits=bits,
         )
         reading = replace(cost, output_compute_s=cost.output_compute_s / prompt)
         seconds = reading.seconds(batch, prompt, (prompt + 1) / 2)

@@ -89,13 +89,19 @@ def test_a_machine_is_a_preset_numbers_or_both():
             "",
             ("--hardware must name a preset or give memory_bytes_per_s, operations_per_s, memory",),
         ),
-        ("memory_bytes=1", ("give memory_bytes_per_s, operations_per_s too",)),
+        ("memory_bytes=24e9", ("give memory_bytes_per_s, operations_per_s too, as in 'memory_b",)),
+        ("memory_bytes=24", ("memory_bytes must be in B, such as 24e9 or 24GB; got '24'",)),
+        ("h100 memory_bytes_per_s=900", ("must be in B/s, such as 24e9 or 24GB/s; got '900'",)),
+        ("h100 operations_per_s=200e3", ("must be in FLOP/s, such as", "which no machine has")),
+        ("h100 memory_bytes=24Gb", ("memory_bytes must be a number, or one such as 24GB",)),
+        ("h100 memory_bytes=24GB/s", ("memory_bytes must be a number, or one such as 24GB",)),
+        ("b300x", ("or give 'memory_bytes_per_s=900GB/s operations_per_s=200TFLOP/s memory",)),
         ("h100 devices=0", ("--hardware: devices", "got 0")),
         ("cpu devices=2", ("--hardware: devices must be 1", "no link")),
         ("h100 memory_share=2", ("--hardware: memory_share", "got 2.0")),
         ("h100 overlap=0.5", ("--hardware: overlap", "got 0.5")),
         ("h100 memory_bytes=-1", ("--hardware: memory_bytes", "got -1")),
-        ("h100 bandwidth=1", ("--hardware knows", "'bandwidth'")),
+        ("h100 bandwidth=1", ("--hardware knows memory_bytes_per_s; got 'bandwidth'",)),
     ],
 )
 def test_machines_that_are_refused(text, words):
@@ -117,8 +123,8 @@ def test_a_model_is_a_preset_its_sizes_a_file_or_a_folder(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("lama 8b", ("--target: ", "Llama 3.1 8B", "'lama 8b'")),
-        ("", ("--target must name a model or give layers, hidden, heads",)),
+        ("lama 8b", ("--target: ", "Llama 3.1 8B", "'lama 8b'", "or give a config.json or 'lay")),
+        ("", ("--target must name a model or give layers, hidden, heads", "as in 'layers=32 ")),
         ("layers=2 hidden=64", ("give heads, kv_heads, width, vocabulary too",)),
         (f"{SIZES} gated=maybe", ("--target: gated must be yes or no", "'maybe'")),
         (SIZES.replace("hidden=64", "hidden=-64"), ("--target: ", "-64")),
@@ -161,6 +167,33 @@ def test_words_for_drafts(text, kind, method):
     assert draft.round_s == draft.kind.round_s
 
 
+def test_eagle_has_the_whole_output_layer_and_eagle3_a_short_one():
+    target, tiny = an.architecture("Llama 3.1 8B"), architecture_of(SIZES)
+    first, third = draft_of("eagle p=0.7"), draft_of("EAGLE3 p=0.7")
+    assert (first.variant, third.variant, draft_of("mtp").variant) == ("eagle", "eagle3", None)
+    assert first.head_of(target).architecture(target).vocabulary == target.vocabulary
+    assert third.head_of(target).architecture(target).vocabulary == 32_000
+    assert third.head_of(tiny).vocabulary == 256, "no more than the target has"
+    assert draft_of("eagle3 vocabulary=500").head_of(tiny).vocabulary == 500
+    (said,) = third.assumed(target)
+    wanted = "one layer, 32,000 words of output assumed; vocabulary= and layers= change it."
+    assert said == f"EAGLE3: {wanted}"
+    assert "128,256 words of output (all of the target's) assumed" in first.assumed(target)[0]
+    (half,) = draft_of("eagle3 layers=2").assumed(target)
+    assert half == "eagle3: 2 layers, 32,000 words of output assumed; vocabulary= changes it."
+    assert draft_of("eagle3 layers=2 vocabulary=9").assumed(target) == ()
+    assert draft_of("mtp").assumed(target) == ()
+
+
+def test_numbers_of_a_machine_may_have_units():
+    plain = machine_of("memory_bytes_per_s=9e11 operations_per_s=2e14 memory_bytes=24e9")
+    said = "memory_bytes_per_s={} operations_per_s={} memory_bytes={}"
+    for units in (("900GB/s", "200TFLOP/s", "24GB"), ("0.9TB/s", "0.2PFLOPS", "24000MB")):
+        assert machine_of(said.format(*units)).accelerator == plain.accelerator
+    assert machine_of("h100 memory_bytes=80GiB").memory_bytes == 80 * 2**30
+    assert machine_of("h100 link_bytes_per_s=450GB/s").accelerator.link_bytes_per_s == 4.5e11
+
+
 def test_a_chain_has_a_ratio_and_a_draft_may_have_a_label_and_a_path(tmp_path):
     chain = draft_of("chain cost_ratio=0.1 round_s=0.001 label='the draft' path=org/name")
     assert (chain.kind, chain.cost_ratio, chain.round_s) == (None, 0.1, 0.001)
@@ -189,7 +222,9 @@ def test_a_chain_has_a_ratio_and_a_draft_may_have_a_label_and_a_path(tmp_path):
         ("eagle vocabulary=0", ("--draft: vocabulary", "got 0")),
         ("eagle round_s=-1", ("--draft: round_s", "got -1")),
         ("self", ("--draft: kv_budget must be given",)),
-        ("eagel", ("--draft knows eagle; got 'eagel'",)),
+        ("eagel", ("--draft must be eagle, eagle3, mtp", "(did you mean eagle?); got 'eagel'")),
+        ("eagle-3", ("(did you mean eagle3?)",)),
+        ("eagle gamma=5 accepted_fraction=0.24", ("knows measured_gamma; got 'gamma'",)),
         ("llama-3.3-1b", ("--draft: ", "Llama 3.2 1B")),
     ],
 )

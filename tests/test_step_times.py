@@ -231,6 +231,17 @@ def test_hostile_files_are_refused_in_one_sentence(name):
     assert re.search(expected, refused(io.BytesIO(content)))
 
 
+def test_what_is_no_text_is_refused_in_the_words_of_step_times():
+    empty = refused(io.BytesIO(b""))
+    assert (
+        "this is empty; expected step times: a CSV with the columns batch, tokens, context" in empty
+    )
+    for content in (b"", gzip.compress(TABLE.encode()), pickle.dumps([1, 2]), b"x" * (2 << 20)):
+        message = refused(io.BytesIO(content))
+        assert " log" not in message
+        assert "metrics" not in message
+
+
 class Endless(io.RawIOBase):
     """A stream that begins somehow and never ends; counts what was read."""
 

@@ -70,3 +70,17 @@ def test_a_path_longer_than_the_line_is_not_broken(monkeypatch):
     path = "/a/very-long/path" * 6
 
     assert path in wrapped(f"note: {path} holds several readings.")
+
+
+def test_groups_by_a_number_say_of_what_it_is():
+    rows = ((1, "a", 2.0), (1024, "b", 3.0))
+    shown = tables(
+        report(Section(name="x", columns=("batch", "what", "value"), rows=rows, grouped=True))
+    )
+    assert [line for line in shown.splitlines() if "batch" in line] == ["batch 1", "batch 1,024"]
+    rows = (("before", "a", 2.0), ("after", "b", 3.0))
+    shown = tables(
+        report(Section(name="x", columns=("side", "what", "value"), rows=rows, grouped=True))
+    )
+    assert "before" in shown.splitlines()
+    assert "side" not in shown

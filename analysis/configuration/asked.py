@@ -23,8 +23,9 @@ class Asked:
     `batch` is the batch that is written for where an engine knows one draft length only, and that of
     the load test. `largest_batch` closes an open schedule where an engine wants an end. `tokens` are
     those of a request whose rounds are compared. `stop_window` and `stop_below` are the passes and the
-    accepted / drafted below which TensorRT-LLM gives up drafting. Raises ValueError for what does not
-    belong together.
+    accepted / drafted below which TensorRT-LLM gives up drafting. `devices` run each layer together
+    (tensor parallel). `remarks` are what else a reader of the files must know. Raises ValueError for
+    what does not belong together.
     """
 
     engine: Engine
@@ -38,6 +39,8 @@ class Asked:
     tokens: int = 256
     stop_window: int | None = None
     stop_below: float | None = None
+    devices: int = 1
+    remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for parameter, name in (("target", self.target), ("draft", self.draft)):
@@ -49,6 +52,7 @@ class Asked:
                 f"takes no model to draft with; got {self.draft!r:.60}."
             )
         as_count("gamma", self.schedule.longest, most=MOST)
+        as_count("devices", self.devices, least=1)
         as_count("largest_batch", self.largest_batch, least=1)
         as_count("tokens", self.tokens, least=1, most=10_000)
         self.schedule.gamma(self.batch)
@@ -118,9 +122,14 @@ class Asked:
             )
         ]
         if self.off:
-            return (*lines, "The schedule never drafts: nothing is set.")
+            return (*lines, "The schedule never drafts: nothing is set.", *self.remarks)
         means = "; ".join(f"{self.acceptance.tokens_per_round(g)} at {g}" for g in self.gammas)
-        return (*lines, f"Tokens per round by draft length, from the fit{self._fit}: {means}.")
+        said = f"Tokens per round by draft length, from the fit{self._fit}: {means}."
+        return (*lines, said, *self.remarks)
+
+    def parallel(self, flag: str) -> list[tuple[str, str | None]]:
+        """The option by which an engine runs each layer on several devices; none for one device."""
+        return [(flag, str(self.devices))] if self.devices > 1 else []
 
     @property
     def _method(self) -> str:

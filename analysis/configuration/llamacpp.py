@@ -53,6 +53,11 @@ def _notes(asked: Asked) -> tuple[str, ...]:
             "llama.cpp has no schedule by batch size, one draft length for all its slots"
         )
     )
+    if asked.devices > 1:
+        notes.append(
+            f"The plan is for {asked.devices} devices that run each layer together; llama.cpp takes all "
+            "devices that it sees and gives each of them some of the layers unless --split-mode row is set."
+        )
     if asked.gamma and asked.method.method == "ngram":
         notes.append(
             "--spec-ngram-simple-size-m is how many tokens are drafted behind a match; the n-gram "

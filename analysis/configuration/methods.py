@@ -96,7 +96,10 @@ def engine_method(engine: Engine, method: Method, variant: Variant | None = None
                 drafts_with=drafts_with,  # type: ignore[arg-type]  # one of the three above
             )  # fmt: skip
     can = [row[2] for row in known]
-    raise ValueError(f"{TITLES[engine]} does {method} as {', '.join(can)} only; got {asked!r}.")
+    instead = ": plan with a draft eagle3" if asked == "eagle" else ""
+    raise ValueError(
+        f"{TITLES[engine]} does {method} as {', '.join(can)} only{instead}; got {asked!r}."
+    )
 
 
 def engines_of(method: Method, variant: Variant | None = None) -> tuple[Engine, ...]:

@@ -12,6 +12,11 @@ ENGINES: tuple[Engine, ...] = ("vllm", "sglang", "tensorrt_llm", "llamacpp")
 TITLES: dict[Engine, str] = {
     "vllm": "vLLM", "sglang": "SGLang", "tensorrt_llm": "TensorRT-LLM", "llamacpp": "llama.cpp",
 }  # fmt: skip
+MOST_RUNNING: dict[Engine, str] = {
+    "vllm": "--max-num-seqs", "sglang": "--max-running-requests",
+    "tensorrt_llm": "--max_batch_size", "llamacpp": "-np",
+}  # fmt: skip
+"""The option for the most requests that run together."""
 
 FileKind: TypeAlias = Literal["shell", "json", "yaml"]
 Purpose: TypeAlias = Literal["serve", "load test"]

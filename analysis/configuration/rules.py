@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.configuration.reading import as_number
+from analysis.configuration.reading import Command, as_number
 from analysis.planning.schedule import Schedule, Span
 
 
@@ -44,6 +44,20 @@ def check_length(name: str, value: object, gamma: int) -> None:
         raise ValueError(
             f"{name} must be in [1, {gamma + 1}], tokens per round with the bonus; got {value!r:.60}."
         )
+
+
+def check_parallel(command: Command, flag: str) -> None:
+    """Devices that run each layer together: a whole number of at least 1, where it is said.
+
+    >>> from analysis.configuration.reading import read_command
+    >>> check_parallel(read_command("serve x --tp 0", words=2), "--tp")
+    Traceback (most recent call last):
+    ValueError: --tp must be a whole number of at least 1; got '0'.
+    """
+    if flag in command.options:
+        value = command.options[flag]
+        if command.count(flag) == 0:
+            raise ValueError(f"{flag} must be a whole number of at least 1; got {value!r}.")
 
 
 def schedule_of_starts(starts: Sequence[tuple[int, int]]) -> Schedule:

@@ -15,7 +15,7 @@ from analysis.configuration.reading import (
     read_object,
 )
 from analysis.configuration.result import ConfigFile
-from analysis.configuration.rules import check_length, constant, schedule_of_starts
+from analysis.configuration.rules import check_length, check_parallel, constant, schedule_of_starts
 from analysis.planning.schedule import Schedule
 
 _CHAINS = ("EAGLE", "EAGLE3", "STANDALONE")
@@ -23,7 +23,7 @@ _NEEDS_MODEL = ("EAGLE3", "STANDALONE", "DFLASH", "DSPARK")
 _ALGORITHMS = (*_CHAINS, "NGRAM", "DFLASH", "DSPARK")
 _ADAPTS = ("EAGLE", "EAGLE3")
 _FLAGS = [
-    "--model-path", "--speculative-algorithm", "--speculative-draft-model-path",
+    "--model-path", "--tp", "--speculative-algorithm", "--speculative-draft-model-path",
     "--speculative-num-steps", "--speculative-eagle-topk", "--speculative-num-draft-tokens",
     "--speculative-ngram-max-bfs-breadth", "--speculative-adaptive",
     "--speculative-adaptive-config",
@@ -42,9 +42,10 @@ def check_sglang(file: ConfigFile, others: Mapping[str, ConfigFile]) -> Schedule
     command.only(_FLAGS, (_LENGTH, _METHOD, _MODE))
     if not command.options.get("--model-path"):
         raise ValueError("--model-path must name the target; got none.")
+    check_parallel(command, "--tp")
     algorithm = command.options.get("--speculative-algorithm")
     if "--speculative-algorithm" not in command.options:
-        if len(command.options) > 1 or command.variables:
+        if set(command.options) - {"--model-path", "--tp"} or command.variables:
             raise ValueError(
                 "--speculative-algorithm must be given with other speculative settings."
             )

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from analysis.configuration.reading import as_number, as_whole, read_command, read_section
 from analysis.configuration.result import ConfigFile
-from analysis.configuration.rules import constant
+from analysis.configuration.rules import check_parallel, constant
 from analysis.planning.schedule import Schedule, Span
 
 _FORCE = "TLLM_SPEC_DECODE_FORCE_NUM_ACCEPTED_TOKENS"
@@ -29,7 +29,8 @@ def check_tensorrt_llm(file: ConfigFile, others: Mapping[str, ConfigFile]) -> Sc
     command = read_command(file.text, words=2)
     if command.words[0] != "trtllm-serve":
         raise ValueError(f"the command must be trtllm-serve; got {command.words[0]!r:.60}.")
-    command.only(["--config"], (_FORCE,))
+    command.only(["--config", "--tp_size"], (_FORCE,))
+    check_parallel(command, "--tp_size")
     forced = command.variables.get(_FORCE)
     if forced is not None and file.purpose != "load test":
         raise ValueError("forced acceptance must stay out of a file that serves.")

@@ -10,13 +10,14 @@ from collections.abc import Mapping
 
 from analysis.configuration.reading import Command, as_whole, read_command, read_object
 from analysis.configuration.result import ConfigFile
-from analysis.configuration.rules import check_length, check_rates, constant
+from analysis.configuration.rules import check_length, check_parallel, check_rates, constant
 from analysis.planning.schedule import Schedule, Span
 
 _NEEDS_MODEL = ("draft_model", "eagle", "eagle3", "medusa", "dflash", "dspark")
 _METHODS = (*_NEEDS_MODEL, "mtp", "ngram")
 _SCHEDULE = "num_speculative_tokens_per_batch_size"
 _RATES, _LENGTH = "synthetic_acceptance_rates", "synthetic_acceptance_length"
+_PARALLEL = "--tensor-parallel-size"
 _SYNTHETIC = "rejection_sample_method"
 _KEYS = (
     "method", "model", "num_speculative_tokens", _SCHEDULE, "prompt_lookup_max",
@@ -29,8 +30,9 @@ def check_vllm(file: ConfigFile, _: Mapping[str, ConfigFile]) -> Schedule:
     command = read_command(file.text, words=3)
     if command.words[:2] != ("vllm", "serve"):
         raise ValueError(f"the command must be vllm serve; got {' '.join(command.words):.60}.")
-    command.only(["--speculative-config"])
-    if not command.options:
+    command.only(["--speculative-config", _PARALLEL])
+    check_parallel(command, _PARALLEL)
+    if "--speculative-config" not in command.options:
         return constant(0)
     settings = _settings(command)
     gamma = as_whole("num_speculative_tokens", settings.get("num_speculative_tokens"), least=1)

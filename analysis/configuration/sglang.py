@@ -38,7 +38,7 @@ def write_sglang(asked: Asked) -> Written:
 def _command(asked: Asked, options: Options) -> str:
     return command(
         ["python3", "-m", "sglang.launch_server"],
-        [("--model-path", asked.target_name), *options],
+        [("--model-path", asked.target_name), *asked.parallel("--tp"), *options],
     )
 
 

@@ -39,7 +39,9 @@ def write_tensorrt_llm(asked: Asked) -> Written:
 
 
 def _command(asked: Asked, settings: str | None) -> str:
-    options = [] if settings is None else [("--config", settings)]
+    options = asked.parallel("--tp_size")
+    if settings is not None:
+        options.append(("--config", settings))
     return command(["trtllm-serve", asked.target_name], options)
 
 

@@ -24,7 +24,7 @@ def write_vllm(asked: Asked) -> Written:
     """The command that serves, and the one for load tests under forced acceptance."""
     if asked.off:
         text = comment(*asked.introduction, *asked.name_notes)
-        return (_shell(SERVE, text + command(["vllm", "serve", asked.target_name])),), ()
+        return (_shell(SERVE, text + _command(asked, None)),), ()
     notes = (*asked.name_notes, *_notes(asked))
     settings = _settings(asked)
     served = comment(*asked.introduction, *notes) + _command(asked, settings)
@@ -45,9 +45,11 @@ def _settings(asked: Asked) -> dict[str, object]:
     return settings
 
 
-def _command(asked: Asked, settings: dict[str, object]) -> str:
-    words = ["vllm", "serve", asked.target_name]
-    return command(words, [("--speculative-config", json_text(settings))])
+def _command(asked: Asked, settings: dict[str, object] | None) -> str:
+    options = asked.parallel("--tensor-parallel-size")
+    if settings is not None:
+        options.append(("--speculative-config", json_text(settings)))
+    return command(["vllm", "serve", asked.target_name], options)
 
 
 def _notes(asked: Asked) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from analysis.configuration.asked import Asked, Written
 from analysis.configuration.checking import check_configuration
@@ -38,6 +38,8 @@ def write_configuration(
     tokens: int = 256,
     stop_window: int | None = None,
     stop_below: float | None = None,
+    devices: int = 1,
+    remarks: Sequence[str] = (),
 ) -> Configuration:
     """The files of `engine` for a schedule, with forced acceptance for load tests.
 
@@ -46,7 +48,9 @@ def write_configuration(
     only, and that of the load test. `largest_batch` closes an open schedule where an engine wants an
     end. `tokens` is the length of the requests whose rounds are compared, fitted against forced.
     `stop_window` [drafting passes] and `stop_below` [accepted / drafted] end drafting for good on
-    TensorRT-LLM. What an engine cannot express is in `notes` and in the files' comments.
+    TensorRT-LLM. `devices` run each layer together, which the commands then say. `remarks` are sentences
+    on the plan that the files repeat as comments. What an engine cannot express is in `notes` and in
+    the files' comments.
 
     The files are read back by `check_configuration`, which knows the engines' rules and nothing of
     the writers. Raises ValueError for a method that the engine does not have, names that cannot be
@@ -64,6 +68,7 @@ def write_configuration(
         engine=engine, schedule=schedule, method=engine_method(engine, method, variant),
         acceptance=acceptance, target=target, draft=draft, batch=batch,
         largest_batch=largest_batch, tokens=tokens, stop_window=stop_window, stop_below=stop_below,
+        devices=devices, remarks=tuple(remarks),
     )  # fmt: skip
     files, notes = _WRITERS[engine](asked)
     _check_same(asked, check_configuration(engine, files))

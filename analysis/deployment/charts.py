@@ -142,7 +142,11 @@ def verify_cost_over_width(
     drawn = data.over_width(cost, batches=batches, context=context, most=most)
     said = "; ".join(
         f"{line.name}: {line.y[-1]:.2f} at {most}"
-        + ("" if line.mark is None else f", knee at {line.mark[0]:.1f} tokens")
+        + (
+            ""
+            if line.mark is None
+            else f", knee at {line.mark[0]:.1f} tokens (V = {line.mark[1]:.2f})"
+        )
         for line in drawn
     )
     return _speedups(

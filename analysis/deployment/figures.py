@@ -56,21 +56,13 @@ def throughput_frontier(
 ) -> Figure:
     """What a request gets against what the server gives, over concurrency: further out is better.
 
-    Numbers beside the points are the requests that run together.
+    The legend says how many requests run together from the lower right to the upper left.
     """
     figure, axes = _axes("Tokens/s of one request", "Tokens/s of the server")
     drawn = data.frontier(deployment, gammas, context=context, concurrencies=concurrencies)
     for line, dash, color in zip(drawn, cycle(_DASHES), cycle(_LAYERS), strict=False):
-        axes.plot(line.x, line.y, dash, color=color, label=line.name, marker="o", markersize=3)
-        for at in {0, len(line.x) - 1}:
-            axes.annotate(
-                line.labels[at],
-                (line.x[at], line.y[at]),
-                xytext=(4, 4) if at == 0 or line is drawn[0] else (4, -11),
-                textcoords="offset points",
-                fontsize=8,
-                color=color,
-            )
+        label = f"{line.name}, {_ends(line.labels)} running"
+        axes.plot(line.x, line.y, dash, color=color, label=label, marker="o", markersize=3)
     axes.set_yscale("log")
     axes.set_xlim(left=0.0)
     axes.legend(frameon=False)
@@ -107,11 +99,14 @@ def round_over_batch(
 def verify_cost_over_width(
     cost: PassCost, *, batches: Sequence[int], context: float, most: int = 64
 ) -> Figure:
-    """V(n) over the tokens verified, per batch; a cross at the knee, where computing equals reading."""
+    """V(n) over the tokens verified, per batch; a cross at the knee, where computing equals reading.
+
+    Only under the roofline is a pass up to there nearly free.
+    """
     figure, axes = _axes("Tokens per request in a pass, n", "V(n), in passes over one token")
     _plain(axes, "a pass over one token")
     _lines(axes, data.over_width(cost, batches=batches, context=context, most=most), mark="x")
-    axes.set_title(f"Cross: the knee. {context:,.0f} tokens of context")
+    axes.set_title(f"Cross: the knee, computing equals reading. {context:,.0f} tokens of context")
     return figure
 
 
@@ -126,18 +121,13 @@ def _axes(x_label: str, y_label: str) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def _plain(axes: Axes, text: str = "plain decoding") -> None:
-    axes.axhline(1.0, color=PLAIN, linestyle="--", linewidth=1)
-    axes.annotate(
-        text,
-        (0.0, 1.0),  # curves end at the right
-        xycoords=("axes fraction", "data"),
-        xytext=(4, -3),
-        textcoords="offset points",
-        va="top",
-        color=PLAIN,
-        fontsize=9,
-    )
+def _plain(axes: Axes, text: str = data.PLAIN_NAME) -> None:
+    """The grey line, named in the legend: beside it a name would be crossed by the curves."""
+    axes.axhline(1.0, color=PLAIN, linestyle="--", linewidth=1, label=text)
+
+
+def _ends(labels: Sequence[str]) -> str:
+    return " to ".join(dict.fromkeys((labels[0], labels[-1])))
 
 
 def _lines(axes: Axes, drawn: Sequence[data.Line], *, mark: str = "") -> None:

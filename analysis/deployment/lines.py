@@ -133,7 +133,10 @@ def round_layers(
 def over_width(
     cost: PassCost, *, batches: Sequence[int], context: float, most: int = 64
 ) -> tuple[Line, ...]:
-    """V(n) over the tokens n that a pass verifies of each request, a line per batch; marked at the knee."""
+    """V(n) over the tokens n that a pass verifies of each request, a line per batch; marked at the knee.
+
+    The mark is no end of what is free: V there is near 1 under the roofline, but about 2 without overlap.
+    """
     widths = np.arange(1.0, as_count("most", most, least=1) + 1.0)
     lines = []
     for batch in batches:

@@ -66,10 +66,17 @@ class LoadPoint:
         )
         prices = self.plain.price_per_million, self.speculative.price_per_million
         if prices[0] is not None and prices[1] is not None:
-            said += (
-                f" A million tokens cost {prices[1].value:.2f} instead of {prices[0].value:.2f}."
-            )
+            said += f" A million tokens cost {_money(prices[1].value)} instead of {_money(prices[0].value)}."
         return said
+
+
+def _money(value: float) -> str:
+    """Three digits, more only before the point.
+
+    >>> _money(5.0), _money(0.0786), _money(1234.5)
+    ('5.00', '0.0786', '1,234')
+    """
+    return f"{value:#.3g}" if value < 100.0 else f"{value:,.0f}"
 
 
 def under_load(
@@ -108,7 +115,10 @@ def under_load(
     clients = as_count("concurrency", concurrency, least=1)
     context = as_nonnegative("context", context)
     if (prompt_tokens is None) != (output_tokens is None):
-        raise ValueError("prompt_tokens and output_tokens must be given together, or neither.")
+        missing = "prompt_tokens" if prompt_tokens is None else "output_tokens"
+        raise ValueError(
+            f"prompt_tokens and output_tokens must be given together, or neither; {missing} is missing."
+        )
     if output_tokens is not None:
         as_count("output_tokens", output_tokens, least=1)
     if price_per_hour is not None:

@@ -42,8 +42,19 @@ class Memory:
         if self.target_bytes > self.usable * self.capacity_bytes:
             raise ValueError(
                 f"the target's weights must fit the memory: {gigabytes(self.target_bytes)} are more "
-                f"than {self.usable:.0%} of {gigabytes(self.capacity_bytes)}."
+                f"than {self.usable:.0%} of {gigabytes(self.capacity_bytes)}; {self._way_out()}."
             )
+
+    def _way_out(self) -> str:
+        """What would make room for a target that does not fit."""
+        room = self.usable * self.capacity_bytes
+        if room == 0.0:
+            return "give it some"
+        times = math.ceil(self.target_bytes / room)
+        return (
+            f"at least {times} times the devices (devices=) or at most {room / self.target_bytes:.0%} of "
+            "the bits (weight_bits) would"
+        )
 
     def request_bytes(self, context: float, *, drafting: bool = True) -> float:
         """The caches of one request that holds `context` tokens."""

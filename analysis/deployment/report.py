@@ -13,7 +13,8 @@ from simulator import Estimate
 def load_section(points: Sequence[LoadPoint], *, name: str = "load") -> Section:
     """A row per load: what runs, what a request gets, what the server gives, without and with drafts.
 
-    Whole requests and prices are columns only where they were asked for.
+    Whole requests and prices are columns only where they were asked for. `speedup_once_running` is that of
+    a request without its waiting for room, which the response times have.
     """
     columns = [
         "concurrency", "gamma", "running_plain", "running", "batch_lost", "request_tokens_per_s_plain",
@@ -22,7 +23,7 @@ def load_section(points: Sequence[LoadPoint], *, name: str = "load") -> Section:
     ]  # fmt: skip
     whole = bool(points) and points[0].plain.service_s is not None
     priced = bool(points) and points[0].plain.price_per_hour is not None
-    columns += ["response_s_plain", "response_s", "request_speedup"] if whole else []
+    columns += ["response_s_plain", "response_s", "speedup_once_running"] if whole else []
     columns += ["price_per_million_plain", "price_per_million"] if priced else []
     return Section(
         name=name,
@@ -30,8 +31,10 @@ def load_section(points: Sequence[LoadPoint], *, name: str = "load") -> Section:
         rows=tuple(_row(point, whole=whole, priced=priced) for point in points),
         too_wide=(
             "gamma", "batch_lost", "request_tokens_per_s_plain", "tokens_per_s_plain", "throughput_low",
-            "throughput_high", "response_s_plain", "price_per_million_plain",
-            *(("request_tokens_per_s", "latency_speedup") if whole else ()),
+            "throughput_high",
+            *(("request_tokens_per_s", "latency_speedup", "tokens_per_s") if whole else ()),
+            *(("price_per_million_plain", "request_tokens_per_s") if priced else ()),
+            *(("speedup_once_running",) if whole and priced else ()),
         ),
     )  # fmt: skip
 

@@ -8,6 +8,7 @@ from analysis.converting import equivalent_p
 from analysis.diagnosis.counts import survival_of
 from analysis.diagnosis.finding import Finding
 from analysis.diagnosis.known import Known
+from analysis.diagnosis.printed_cost import printed_overhead, printed_passes
 from analysis.diagnosis.vocabulary import CHEAP_DRAFTS, MISSING_DRAFTS, is_mixture_of_experts
 
 DEAR = 1.0 / 3.0
@@ -18,8 +19,8 @@ _MARGIN = 2.0  # one token more or less must change the speed clearly, for its p
 
 def cost(known: Known) -> Iterator[Finding]:
     """Findings about the cost of a round in plain steps."""
-    overhead = [*_overhead(known)]
-    yield from overhead or _dear(known)
+    overhead = [*_overhead(known)] or [*printed_overhead(known)]
+    yield from overhead or [*_dear(known)] or printed_passes(known, dear=DEAR, loses=_LOSES)
 
 
 def price(known: Known) -> float | None:
@@ -75,20 +76,14 @@ def _dear(known: Known) -> Iterator[Finding]:
     if drafting is not None:
         why = f" Drafting takes {drafting:.2f} of them."
     elif method in CHEAP_DRAFTS:
-        why = " Drafts of this family are cheap, so verification takes most of it."
+        why = " Drafting was not timed; drafts of this family are cheap as a rule."
     else:
         why = " How much of it is drafting is not known."
     yield Finding(
         code="verify_cost_dominates",
         evidence=f"{came}{why}",
-        reason="A pass over several tokens costs this machine almost as much as passes over one: "
-        "compute-bound (CPU, small GPU, large batch), or a kernel that is slow for few rows."
-        if each >= DEAR
-        else "Each token is cheap, but acceptance gives less than even that.",
-        advice="Draft fewer tokens per round; look for a back end that verifies a few tokens fast."
-        if (known.draft_length or 0.0) > 1.0
-        else "Measure a longer draft too: what a round costs besides its tokens, one token alone has to "
-        "pay.",
+        reason=_why_dear(each, timed=drafting is not None),
+        advice=_mend(known.draft_length or 0.0, timed=drafting is not None),
         where=known.where,
     )
     if each >= DEAR and is_mixture_of_experts(known.observation):
@@ -100,6 +95,25 @@ def _dear(known: Known) -> Iterator[Finding]:
             advice="Draft one or two tokens, or decode plainly; larger batches hide the effect.",
             where=known.where,
         )
+
+
+def _why_dear(each: float, *, timed: bool) -> str:
+    """Without a clock on drafting, verification is what is left to suspect, not what is shown."""
+    if each < DEAR:
+        return "Each token is cheap, but acceptance gives less than even that."
+    passes = "a pass over several tokens costs this machine almost as much as passes over one"
+    why = "(compute-bound: CPU, small GPU, large batch; or a kernel that is slow for few rows)"
+    if timed:
+        return f"{passes.capitalize()} {why}."
+    return f"Probably {passes} {why}; drafting that is slow itself would look the same."
+
+
+def _mend(length: float, *, timed: bool) -> str:
+    if length <= 1.0:
+        return "Measure a longer draft too: what a round costs besides its tokens, one token alone has to pay."
+    if timed:
+        return "Draft fewer tokens per round; look for a back end that verifies a few tokens fast."
+    return "Draft fewer tokens per round; time the drafting to learn whether it or verification is slow."
 
 
 def other_gamma(known: Known) -> Iterator[Finding]:

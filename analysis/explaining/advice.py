@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.explaining.break_even import OtherLengths
+from analysis.explaining.break_even import PROPORTIONAL, OtherLengths
 from analysis.explaining.explanation import LeverKind
 
 _WORTH = 1.01  # times the speedup: what another length must give to be named
@@ -35,6 +35,33 @@ def advice(
     return " ".join([*said, *_length(kind, gamma, others)])
 
 
+def no_length_pays(batch: float | None, others: OtherLengths | None) -> str:
+    """That one should not speculate, where every draft length that is known loses; else "".
+
+    Lengths that only follow from one in proportion are no ground for it.
+
+    >>> no_length_pays(256, OtherLengths(speedups=((1, 0.98), (2, 0.8)), how="as predicted"))
+    'Do not speculate at this batch, 256: no draft of 1 to 2 tokens pays (as predicted). `specdec plan` looks \
+for batches and drafts that do.'
+    >>> no_length_pays(256, OtherLengths(speedups=((1, 1.02), (2, 0.8)), how="as predicted"))
+    ''
+    """
+    if (
+        others is None
+        or others.how == PROPORTIONAL
+        or any(speedup >= 1.0 for _, speedup in others.speedups)
+    ):
+        return ""
+    lengths = [length for length, _ in others.speedups]
+    at, paying = f"at this batch, {batch:g}", "batches and drafts that do"
+    if batch is None or batch <= 1.0:
+        at, paying = "like this", "drafts that do"
+    return (
+        f"Do not speculate {at}: no draft of {min(lengths)} to {max(lengths)} tokens pays ({others.how}). "
+        f"`specdec plan` looks for {paying}."
+    )
+
+
 def _length(kind: LeverKind, gamma: int | None, others: OtherLengths | None) -> list[str]:
     """The best other length if it is worth it; what might help where none is known."""
     known = {} if others is None else dict(others.speedups)
@@ -43,7 +70,7 @@ def _length(kind: LeverKind, gamma: int | None, others: OtherLengths | None) -> 
             return ["Longer drafts spread it."]
         return ["Try shorter drafts."] if gamma != 1 and kind in {"drafting", "wider"} else []
     best = max(known, key=lambda length: known[length])
-    if others is None or gamma is None or known[best] <= _WORTH * known[gamma]:
-        return []
+    if others is None or gamma is None or known[best] < max(1.0, _WORTH * known[gamma]):
+        return []  # a length that loses less is no advice
     said = "Draft more tokens" if best > gamma else "Draft fewer tokens"
     return [f"{said}: γ = {best} gives {known[best]:.2f}× ({others.how})."]

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from analysis.diagnosis.derived import Derived
 from analysis.diagnosis.finding import Finding
-from analysis.explaining.advice import advice
+from analysis.explaining.advice import advice, no_length_pays
 from analysis.explaining.break_even import OtherLengths, break_even
 from analysis.explaining.explanation import Explanation, LeverKind
-from analysis.explaining.levers import COSTS, UNTRIED, choose, levers
+from analysis.explaining.levers import UNTRIED, choose, kinds_of, levers
 from analysis.explaining.parts import Share, waterfall
 from analysis.optimum import p_from_tokens
 from simulator import Estimate
@@ -45,7 +45,11 @@ def built(
     def informed(finding: Finding) -> Finding:
         if others is None or finding.code not in UNTRIED or finding not in applying:
             return finding
-        return replace(finding, advice=advise(COSTS[finding.code][0]))
+        told = kinds_of(finding.code, parts)
+        said = advise(told[0] if len(told) == 1 else "together")
+        return replace(
+            finding, advice=said or "Time the drafting, or measure V of the target's pass."
+        )
 
     p = None if frame.p is None else frame.p.number
     found = levers(tokens, cost, parts, frame.p, frame.gamma)
@@ -53,6 +57,7 @@ def built(
         frame,
         parts=parts,
         levers=found,
+        verdict=no_length_pays(frame.batch, others),
         findings=tuple(map(informed, frame.findings)),
         attack=choose(tokens, cost, parts, found, tuple(map(informed, applying)), advise),
         break_even=break_even(

@@ -66,7 +66,8 @@ class Explanation:
     pass first. `p` is the one acceptance that gives these tokens at `gamma` in the closed form, `ceiling`
     the tokens per round that no draft of any length exceeds at it, 1 / (1 − p). `levers` are what could
     be attacked, the one that gains most first; `attack` is the choice. `line` is the straight line of
-    round costs over draft lengths, where a sweep shows one. `refusal` says why there are no parts, if so;
+    round costs over draft lengths, where a sweep shows one. `verdict` says so where no draft length that is
+    known of pays. `refusal` says why there are no parts, if so;
     `contradiction` what in the numbers cannot be. `findings` are the doctor's.
     """
 
@@ -86,6 +87,7 @@ class Explanation:
     break_even: tuple[BreakEven, ...] = ()
     line: CostLine | None = None
     findings: tuple[Finding, ...] = ()
+    verdict: str = ""
     refusal: str = ""
     contradiction: str = ""
     notes: tuple[str, ...] = ()

@@ -18,13 +18,13 @@ from simulator import Estimate
 LITTLE = 1.1
 """Tokens per round below which even rounds that cost nothing more would gain less than a tenth."""
 _VISIBLE = 1.01  # times the speedup: what another part must be worth to be named
-ACCEPTANCE = (
-    "numeric_backend_bug",
-    "chance_level_first_position",
-    "dead_after_first",
-    "suspicious_round_value",
-)
-"""Findings whose cause is acceptance."""
+ACCEPTANCE: dict[str, str] = {
+    "numeric_backend_bug": "the same pair accepts normally elsewhere",
+    "chance_level_first_position": "the first drafted token is kept no more often than by chance",
+    "dead_after_first": "nothing behind the first drafted token is kept",
+    "suspicious_round_value": "acceptance is too even to be true",
+}
+"""Findings whose cause is acceptance, in words."""
 COSTS: dict[str, tuple[PartKind, ...]] = {
     "fixed_overhead_dominates": ("overhead",),
     "draft_cost_dominates": ("drafting",),
@@ -35,6 +35,8 @@ COSTS: dict[str, tuple[PartKind, ...]] = {
     "memory_spill": ("drafting", "wider", "overhead"),
 }
 """Findings whose cause is the time of a round, with the parts that they speak of."""
+_INFERRED = "verify_cost_dominates"
+"""A finding that infers from the family of the draft what only a clock could tell."""
 UNTRIED = ("draft_cost_dominates", "verify_cost_dominates")
 """Findings that advise another draft length without knowing what it gives."""
 
@@ -79,9 +81,9 @@ def choose(
     acceptance = next(lever for lever in levers if lever.kind == "tokens")
     largest = next((lever for lever in levers if lever.kind != "tokens"), None)
     finding = next((each for each in findings if each.code in (*ACCEPTANCE, *COSTS)), None)
-    named = None if finding is None else finding.code
-    if finding is not None and named in ACCEPTANCE:
-        return _tokens(acceptance, f"The findings say so ({named}).", finding.advice)
+    named, net = None if finding is None else finding.code, tokens.number / cost.number
+    if finding is not None and named is not None and named in ACCEPTANCE:
+        return _tokens(acceptance, f"The findings say so: {ACCEPTANCE[named]}.", finding.advice)
     if largest is None:
         return _tokens(acceptance, "A round costs no more than a plain pass.", advise("tokens"))
     if named is None and tokens.number < LITTLE:
@@ -98,8 +100,20 @@ def choose(
             f"largest part, {spoken(largest.name)[0]}, {_gain(largest):.2f}×.",
             advise("tokens"),
         )
-    chosen = _part(tokens, cost, parts, largest, levers, COSTS.get(named or "", ()))
-    return replace(chosen, advice=advise(chosen.kind) if finding is None else finding.advice)
+    if named is None and acceptance.without is None and _gain(largest) <= _VISIBLE * net:
+        return _tokens(
+            acceptance, "Nothing else costs a hundredth of the speedup.", advise("tokens")
+        )
+    allowed = kinds_of(named or "", parts)
+    chosen = _part(tokens, cost, parts, largest, levers, allowed)
+    about = finding is not None and chosen.kind in {*allowed, "together"}  # else parts know better
+    return replace(chosen, advice=finding.advice if finding and about else advise(chosen.kind))
+
+
+def kinds_of(code: str, parts: Sequence[Part]) -> tuple[PartKind, ...]:
+    """The parts that a finding on costs speaks of: two where it infers which, and neither is known apart."""
+    untold = any(each.kind == "drafting" for part in parts for each in part.members)
+    return ("drafting", "wider") if code == _INFERRED and untold else COSTS.get(code, ())
 
 
 def _part(

@@ -11,18 +11,27 @@ from analysis.explaining.building import built, ceiling, one_p
 from analysis.explaining.explanation import Explanation
 from analysis.explaining.parts import PLAIN, PartKind, Share
 from simulator import Estimate
-from simulator._checks import as_count, as_nonnegative
+from simulator._checks import as_count, as_nonnegative, as_probability
+
+_MISSES = "{coverage:.0%} of the rounds have a draft, so no one p describes them and none is given."
 
 
-def explain(parts: RoundParts, *, name: str = "", others: Iterable[RoundParts] = ()) -> Explanation:
+def explain(
+    parts: RoundParts,
+    *,
+    name: str = "",
+    others: Iterable[RoundParts] = (),
+    coverage: float = 1.0,
+) -> Explanation:
     """The waterfall of a predicted round: tokens, less the plain pass, drafting, wider verification, overhead.
 
         speedup = tokens per round / (1 + drafting + wider + overhead − hidden)   [plain steps]
 
     (Medusa, section 7.1, itemised.) `others` are the parts of the same deployment at other draft lengths,
     from which the lengths that pay are read; without them drafting and verification are taken to grow in
-    proportion to γ, and acceptance as the one p. Raises ValueError for a time that is negative, a plain
-    step that is not above 0, more hidden than drafted, and fewer than one token per round.
+    proportion to γ, and acceptance as the one p. `coverage` is the share of rounds that have a draft: below 1
+    no one p is given, for rounds without a draft are no rejections. Raises ValueError for a time that is
+    negative, a plain step that is not above 0, more hidden than drafted, and fewer than one token per round.
 
     >>> explanation = explain(RoundParts(gamma=4, batch=1, plain_s=0.02, drafting_s=0.008,
     ...                                  tokens_per_round=Estimate(value=2.7731)))
@@ -34,7 +43,8 @@ def explain(parts: RoundParts, *, name: str = "", others: Iterable[RoundParts] =
     _check(parts)
     tokens = _sure(parts.tokens_per_round, "predicted")
     cost = Derived.exactly(parts.round_cost, "the sum of all parts")
-    p = one_p(tokens, parts.gamma)
+    covered = as_probability("coverage", coverage) == 1.0
+    p = one_p(tokens, parts.gamma) if covered else None
     frame = Explanation(
         source="predicted",
         name=name,
@@ -46,6 +56,7 @@ def explain(parts: RoundParts, *, name: str = "", others: Iterable[RoundParts] =
         net=_sure(parts.speedup, "tokens per round / cost of a round"),
         p=p,
         ceiling=ceiling(p),
+        notes=() if covered else (_MISSES.format(coverage=coverage),),
     )
     return built(frame, _shares(parts), others=_lengths(parts, p, tuple(others)))
 

@@ -14,6 +14,15 @@ WATERFALL = (
 )  # fmt: skip
 """Columns of the waterfall; plain_steps are what a part takes, steps_left what a round then still saves."""
 
+_PRINTED = (
+    "part", "gives_or_takes", "low", "high", "left", "speed_after", "speed_after_low", "speed_after_high",
+    "how_known",
+)  # fmt: skip
+_LEGEND = (
+    "All in plain steps: a round gives its tokens, each worth one, and every part takes some; left is what "
+    "remains, speed after the speedup once it is paid. Speedup without is that with the part gone."
+)
+
 
 def explain_report(
     explanation: Explanation, parameters: tuple[tuple[str, Cell], ...] = ()
@@ -33,9 +42,9 @@ def explain_report(
         sections.append(
             Section(
                 name="waterfall",
-                columns=WATERFALL,
+                columns=_PRINTED,
                 rows=waterfall_rows(explanation),
-                too_wide=("speedup_low", "speedup_high", "basis"),
+                too_wide=("speed_after_low", "speed_after_high", "how_known"),
             )
         )
     if explanation.levers:
@@ -71,13 +80,15 @@ def explain_report(
         )
     if explanation.findings:
         sections.append(diagnosis_section(Diagnosis(findings=explanation.findings)))
-    said = context(explanation)
+    said = [context(explanation)]
+    if explanation.levers:
+        said.insert(0, _LEGEND)
     return Report(
         command="explain",
         parameters=parameters,
         sections=tuple(sections),
         headline=headline(explanation),
-        notes=((said,) if said else ()) + explanation.notes,
+        notes=(*filter(None, said), *explanation.notes),
     )
 
 

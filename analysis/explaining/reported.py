@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from analysis.diagnosis.derived import Derived
 from analysis.diagnosis.finding import Finding
 from analysis.diagnosis.known import Known, know
 from analysis.doctor import diagnose
@@ -13,8 +14,10 @@ from analysis.explaining.building import built, ceiling, full_drafts, one_p
 from analysis.explaining.cost_line import CostLine, alike, cost_line
 from analysis.explaining.explanation import Explanation
 from analysis.explaining.findings import applying
-from analysis.explaining.parts import Share
+from analysis.explaining.parts import PartKind, Share
+from analysis.explaining.refusing import refusal
 from analysis.explaining.splitting import EDGE, Given, VerifyCosts, split
+from analysis.round_time import plain_step
 from simulator import Observation
 from simulator._checks import as_nonnegative
 
@@ -30,13 +33,15 @@ def explain_measured(
     *,
     verify_cost: VerifyCosts | None = None,
     cost_ratio: float | None = None,
+    predicted: Collection[PartKind] = (),
     about: str | None = None,
 ) -> Explanation:
     """The waterfall of a reported run, as far as its numbers go.
 
     cost of a round = tokens per round / speedup [plain steps] (`pass_time`). Drafting is split off where the
     source times it, else by `cost_ratio`; wider verification where `verify_cost` gives V of the pass (one
-    number, or a function of the tokens in it), and then the rest is overhead. What does not follow stays one
+    number, or a function of the tokens in it), and then the rest is overhead. `predicted`
+    names those of the two that a model of the machine gave. What does not follow stays one
     lump. Of several observations the first is explained, or the one named `about`; where they differ in γ
     alone at three lengths at least, a straight line through their costs tells what every round pays from
     what each token adds. Raises ValueError without an observation, for a name that none or several have,
@@ -60,6 +65,7 @@ def explain_measured(
     found = applying(diagnosis, seen[0])
     tokens = known.tokens
     full = full_drafts(known.draft_length, seen[0].gamma, seen[0].length_rule)
+    full = full and not seen[0].undrafted_rounds  # misses are no rejections
     p = one_p(tokens, seen[0].gamma or 0) if full and tokens is not None else None
     frame = Explanation(
         source="reported",
@@ -73,7 +79,7 @@ def explain_measured(
         p=p,
         ceiling=ceiling(p),
         findings=diagnosis.findings,
-        refusal=_refusal(known, found),
+        refusal=refusal(known, found),
     )
     if frame.refusal or frame.cost is None:
         return frame
@@ -86,6 +92,8 @@ def explain_measured(
             verify_cost=verify_cost,
             cost_ratio=cost_ratio,
             line=line,
+            predicted=frozenset(predicted),
+            overhead=_printed_overhead(seen[0]),
         ),
     )
     frame = replace(
@@ -97,6 +105,15 @@ def explain_measured(
     return built(
         frame, shares, applying=found, others=_lengths(frame, shares, alike(knowns), found)
     )
+
+
+def _printed_overhead(observation: Observation) -> Derived | None:
+    """Time of a round beside its passes in plain steps, where the source prints both."""
+    clock = observation.clock
+    plain = plain_step(clock, clock.running or observation.batch or 1.0)
+    if clock.overhead_s is None or plain is None:
+        return None
+    return Derived.exactly(clock.overhead_s / plain, "as printed, in plain steps")
 
 
 def _ordered(
@@ -113,44 +130,6 @@ def _ordered(
         names = ", ".join(repr(each.name) for each in seen[:20])
         raise ValueError(f"about must be the name of one observation ({names}); got {about!r}.")
     return named[0], *(each for each in seen if each is not named[0])
-
-
-def _refusal(known: Known, found: Sequence[Finding]) -> str:
-    """Why nothing can be itemised, with what is known all the same; "" if it can."""
-    wrong = next((each for each in found if each.kind == "impossible"), None)
-    if wrong is not None:
-        return f"Not explained: these numbers cannot be ({wrong.code}): {wrong.evidence}"
-    time = known.time
-    missing = []
-    if known.tokens is None:
-        missing.append("tokens per round (the rounds, or a mean length)")
-    if time is None or time.speedup is None:
-        missing.append(_speeds(known))
-    if not missing and time is not None and time.round_cost is not None:
-        return ""
-    said = f"Not explained: not known: {' and '.join(missing)}." if missing else "Not explained."
-    if known.tokens is not None:
-        said += f" A round gives {known.tokens.number:.2f} tokens"
-        if time is not None and time.seconds_per_round is not None:
-            said += f" and takes {time.seconds_per_round.number * 1e3:.4g} ms"
-            if time.draft_share is not None:
-                said += f", {time.draft_share.number:.0%} of it drafting"
-        said += "."
-    elif time is not None and time.speedup is not None:
-        said += f" The speedup is {time.speedup.number:.2f}."
-    return said
-
-
-def _speeds(known: Known) -> str:
-    """Which of the two speeds, or both, is not known."""
-    clock, time = known.observation.clock, known.time
-    if time is not None and time.seconds_per_round is not None:
-        return "the speed without speculation"
-    if clock.tokens_per_s is not None or clock.s_per_token is not None:
-        return "the speed without speculation"
-    if clock.plain_tokens_per_s is not None or clock.plain_s_per_token is not None:
-        return "the speed with speculation"
-    return "the speed with and without speculation"
 
 
 def _lengths(

@@ -18,25 +18,33 @@ VerifyCosts: TypeAlias = float | Callable[[int], float]
 """V(γ + 1), or V as a function of the tokens in a pass."""
 EDGE = 1e-9
 """Plain steps by which a line through exact points may miss the plain pass."""
+_PREDICTED = ", predicted for this machine"
 _ORDER: tuple[PartKind, ...] = ("drafting", "wider", "overhead")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """What is known beside the cost of a round: parts of it, and the share of time spent drafting."""
+    """What is known beside the cost of a round: parts of it, and the share of time spent drafting.
+
+    `predicted` are parts whose cost a model of the machine gives, not a clock. `overhead` is what the source
+    itself says of time beside all passes.
+    """
 
     draft_share: Derived | None
     drafted: float | None
     verify_cost: VerifyCosts | None
     cost_ratio: float | None
     line: CostLine | None
+    predicted: frozenset[PartKind] = frozenset()
+    overhead: Derived | None = None
 
 
 def split(cost: Derived, given: Given) -> tuple[tuple[Share, ...], str]:
     """The parts of a round that takes `cost` plain steps, and what in the numbers contradicts, or "".
 
     Drafting is its measured share, else drafted tokens · cost_ratio; wider verification V − 1; overhead what
-    is left once both are known, else what every round of a sweep pays above the plain pass. What remains
+    is left once both are known, else what the source prints or every round of a sweep pays above the plain
+    pass. What remains
     unknown is one part if it is one kind, else a lump of several.
     """
     known: dict[PartKind, Derived] = {}
@@ -51,12 +59,18 @@ def split(cost: Derived, given: Given) -> tuple[tuple[Share, ...], str]:
         )
     elif given.cost_ratio is not None and given.drafted is not None:
         known["drafting"] = Derived.exactly(
-            as_nonnegative("cost_ratio", given.cost_ratio) * given.drafted, "drafted tokens × c"
+            as_nonnegative("cost_ratio", given.cost_ratio) * given.drafted,
+            f"drafted tokens × c{_PREDICTED if 'drafting' in given.predicted else ''}",
         )
     if given.verify_cost is not None:
         verify = verify_at(given.verify_cost, given.drafted)
-        known["wider"] = Derived.exactly(verify - 1.0, f"V = {verify:.4g}, as given")
-    if len(known) < 2 and given.line is not None:
+        known["wider"] = Derived.exactly(
+            verify - 1.0,
+            f"V = {verify:.4g}{_PREDICTED if 'wider' in given.predicted else ', as given'}",
+        )
+    if given.overhead is not None and len(known) < 2:
+        known["overhead"] = given.overhead
+    elif len(known) < 2 and given.line is not None:
         fixed = _fixed(given.line, _left(cost, known, share))
         if fixed is not None:
             known["overhead"] = fixed
@@ -70,7 +84,9 @@ def split(cost: Derived, given: Given) -> tuple[tuple[Share, ...], str]:
         shares = [Share(kind=kind, cost=known[kind]) for kind in _ORDER if kind in known]
         at = sum(_ORDER.index(share.kind) < _ORDER.index(unknown[0]) for share in shares)
         shares.insert(at, lump)
-    return (Share(kind="plain", cost=PLAIN), *shares), _contradiction(cost, known, left, unknown)
+    return (Share(kind="plain", cost=PLAIN), *shares), _contradiction(
+        cost, known, left, unknown, predicted=bool(given.predicted & set(known))
+    )
 
 
 def verify_at(verify_cost: VerifyCosts, drafted: float | None) -> float:
@@ -143,7 +159,12 @@ def _members(kinds: Sequence[PartKind], left: Derived, drafted: float | None) ->
 
 
 def _contradiction(
-    cost: Derived, known: dict[PartKind, Derived], left: Derived, unknown: Sequence[PartKind]
+    cost: Derived,
+    known: dict[PartKind, Derived],
+    left: Derived,
+    unknown: Sequence[PartKind],
+    *,
+    predicted: bool,
 ) -> str:
     if left.range[1] >= -1e-9 * cost.number:
         return ""
@@ -158,7 +179,10 @@ def _contradiction(
     parts = " and ".join(
         said[kind].format(value.number) for kind, value in known.items() if kind not in unknown
     )
+    first = "These numbers contradict each other"
+    if predicted:
+        first = "The log does not fit what is predicted for this machine"
     return (
-        f"These numbers contradict each other: a plain pass, {parts} make {cost.number - left.number:.3f} "
+        f"{first}: a plain pass, {parts} make {cost.number - left.number:.3f} "
         f"plain steps, and the clock says a round takes {cost.number:.3f}: {left.number:.3f} are left."
     )

@@ -25,7 +25,7 @@ def headline(explanation: Explanation) -> str:
         return explanation.refusal
     tokens, cost, net = explanation.tokens, explanation.cost, explanation.net
     assert tokens is not None and cost is not None and net is not None  # noqa: PT018, S101
-    said = f"{_shown(net.value.interval, net.number)}: "
+    said = f"{explanation.verdict} {_shown(net.value.interval, net.number)}: ".lstrip()
     if len(explanation.parts) == 1:
         return f"{said}plain decoding, one token per round; nothing is drafted."
     said += f"a round gives {tokens.number:.2f} tokens and takes {cost.number:.2f} plain steps."
@@ -64,7 +64,7 @@ def context(explanation: Explanation) -> str:
         return ""
     return (
         f"If one p rules every depth it is {p.number:.3f}, and no draft of any length gives more than "
-        f"{most.number:.2f} tokens per round."
+        f"{most.number:.{2 if most.number < 10.0 else 1 if most.number < 100.0 else 0}f} tokens per round."
     )
 
 

@@ -101,15 +101,15 @@ def _result(
     covariance = sandwich(deletions(best, rows), rows)
     names = best.law.names(rows)
     natural = best.law.natural(best.theta[np.newaxis])[0]
-    parameters = {
-        name: parameter(i, natural, best, rows, drawn, covariance, level)
-        for i, name in enumerate(names)
-    }
+    known = [parameter(i, natural, best, rows, drawn, covariance, level) for i in range(len(names))]
+    if taken.rounding is not None:
+        known = taken.rounding.widened(known, best, rows)
+    parameters = dict(zip(names, known, strict=True))
     notes = list(taken.notes)
     if rows.units < 2.0:
         notes.append("There is one round only: nothing is known of the uncertainty.")
     elif rows.units < 20.0:
-        notes.append(f"There are {rows.units:.0f} {rows.unit} only: intervals may be too narrow.")
+        notes.append(f"Only {_units(rows)}: the uncertainty may be larger than is shown.")
     if rows.units > 1.0 and rows.all_alike:
         notes.append(
             f"All {rows.units:.0f} {rows.unit} have the same counts, as copies of one have: their "
@@ -149,5 +149,13 @@ def _result(
         longest=None if best.law.extrapolates else rows.depths,
         level=level,
         replayed=0 if taken.replay is None else taken.replay.gamma,
-        curve=curve_of(peaks, rows, drawn, replay=taken.replay, coverage=coverage, level=level),
-    )
+        curve=curve_of(
+            peaks, rows, drawn,
+            replay=taken.replay, rounding=taken.rounding, coverage=coverage, level=level,
+        ),
+    )  # fmt: skip
+
+
+def _units(rows: Rows) -> str:
+    of = {"intervals": " of the log", "stretches": " of one text"}.get(rows.unit, "")
+    return f"{rows.units:.0f} {rows.unit}{of}"

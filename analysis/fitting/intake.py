@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from analysis.fitting.replay import Replay
+from analysis.fitting.rounding import Rounding, rounding_of
 from analysis.fitting.rows import (
     Rows,
     Steps,
@@ -19,7 +20,7 @@ from analysis.fitting.rows import (
     rows_of_steps,
     rows_of_tables,
 )
-from analysis.rounded_counts import ROUNDED, rounded_table
+from analysis.rounded_counts import RoundedTable, counts_by_depth, full_by_depth, with_longest
 from simulator import AcceptanceTable, AcceptanceTotals, CountedUnit, Counts, Observation
 from simulator._checks import as_count
 
@@ -38,7 +39,8 @@ POOLED = (
 class Intake:
     """Rows to fit, or totals that only bound p; what to tell the reader; why nothing is fitted.
 
-    `replay` has the same rows, where every position of them is recorded.
+    `replay` has the same rows, where every position of them is recorded; `rounding` is what rounded
+    counts by depth leave open.
     """
 
     rows: Rows | None = None
@@ -46,6 +48,7 @@ class Intake:
     notes: tuple[str, ...] = ()
     refusal: str | None = None
     replay: Replay | None = None
+    rounding: Rounding | None = None
 
 
 def take_in(data: Data, *, gamma: int | None) -> Intake:
@@ -79,29 +82,35 @@ def take_in(data: Data, *, gamma: int | None) -> Intake:
 def _pool(counts: Counts, gamma: int | None, undrafted: int) -> Intake:
     if counts.length_rule == "confidence":
         return Intake(refusal=_CONFIDENCE)
-    table = _as_table(counts, gamma)
+    table, hidden = counts_by_depth(counts, gamma)
     if table is None:
         assert isinstance(counts, AcceptanceTotals)  # noqa: S101 — a table is one already
-        totals = _with_longest(counts, gamma)
+        totals = with_longest(counts, gamma)
         if totals.drafted == 0:
             return Intake(refusal="Nothing was drafted, so nothing can be fitted.")
         return Intake(
             totals=totals,
-            notes=("The counts do not say which depths were tested, so p is a range.", POOLED),
+            notes=(_COARSE if full_by_depth(totals) else _NO_DEPTHS, POOLED),
         )
+    return _one_table(table, hidden, gamma, undrafted)
+
+
+def _one_table(
+    table: AcceptanceTable, hidden: RoundedTable | None, gamma: int | None, undrafted: int
+) -> Intake:
     _check_depths(table, gamma)
     if not sum(table.tested):
         return Intake(refusal="Nothing was tested, so nothing can be fitted.")
-    marks = (*_rounded([counts]), *_marks([table]))
-    return Intake(rows=rows_of_pool(table, undrafted), notes=(POOLED, *marks))
+    rounding, said = rounding_of([hidden], depths=table.depths, apart=False, alike=False)
+    rows = rows_of_pool(table, undrafted)
+    return Intake(rows=rows, notes=(POOLED, *said, *_marks([table])), rounding=rounding)
 
 
 def _units(units: Sequence[CountedUnit], gamma: int | None, word: Unit, undrafted: int) -> Intake:
     if any(unit.counts.length_rule == "confidence" for unit in units):
         return Intake(refusal=_CONFIDENCE)
-    tables = [(unit, _as_table(unit.counts, gamma)) for unit in units]
-    usable = [(unit, table) for unit, table in tables if unit.steps or table is not None]
-    usable = [(unit, table) for unit, table in usable if unit.steps or (table and table.rounds)]
+    tables = [(unit, *counts_by_depth(unit.counts, gamma)) for unit in units]
+    usable = [each for each in tables if each[0].steps or (each[1] and each[1].rounds)]
     if not usable:
         totals = [unit.counts for unit in units if isinstance(unit.counts, AcceptanceTotals)]
         if not totals:
@@ -114,31 +123,33 @@ def _units(units: Sequence[CountedUnit], gamma: int | None, word: Unit, undrafte
     if len(usable) < len(units):
         notes.append(
             f"{len(units) - len(usable)} of {len(units)} {word} do not say which depths were tested, "
-            "or have no round, and were left out."
+            "are rounded too coarsely, or have no round, and were left out."
         )
-    known = [table for _, table in usable if table is not None]
+    known = [table for _, table, _ in usable if table is not None]
     for table in known:
         _check_depths(table, gamma)
-    notes.extend(_rounded([unit.counts for unit, table in usable if table is not None]))
-    notes.extend(_marks(known))
     ordered = [
-        replayed(unit.steps) if unit.every_position else list(unit.steps) for unit, _ in usable
+        replayed(unit.steps) if unit.every_position else list(unit.steps) for unit, *_ in usable
     ]
-    every = [unit.every_position for unit, _ in usable]
+    every = [unit.every_position for unit, *_ in usable]
     if all(ordered) and word == "requests" and not undrafted:
-        texts = [unit.steps for unit, _ in usable] if all(every) else None
-        return _ordered(ordered, tuple(notes), texts)
+        texts = [unit.steps for unit, *_ in usable] if all(every) else None
+        return _ordered(ordered, (*notes, *_marks(known)), texts)
     if any(every):
         notes.append("Every position is recorded: the rounds that the text takes were fitted.")
     if len(known) < len(usable):
         raise ValueError("units must all have counts by depth or all have steps; got a mixture.")
     if len(known) == 1:
-        taken = _pool(known[0], gamma, undrafted)
+        taken = _one_table(known[0], usable[0][2], gamma, undrafted)
         return dataclasses.replace(taken, notes=(*notes, *taken.notes))
+    rows = rows_of_tables(known, unit=word, undrafted=float(undrafted))
+    rounding, said = rounding_of(
+        [hidden for *_, hidden in usable], depths=rows.depths, apart=True, alike=rows.all_alike
+    )
+    notes.extend((*said, *_marks(known)))
     if undrafted:
         notes.append("Rounds without a draft are counted for all together and spread by rounds.")
-    rows = rows_of_tables(known, unit=word, undrafted=float(undrafted))
-    return _tested(rows, tuple(notes))
+    return dataclasses.replace(_tested(rows, tuple(notes)), rounding=rounding)
 
 
 def _ordered(
@@ -195,32 +206,12 @@ def _tested(rows: Rows, notes: tuple[str, ...], replay: Replay | None = None) ->
     return Intake(rows=rows, notes=notes, replay=replay)
 
 
-def _as_table(counts: Counts, gamma: int | None) -> AcceptanceTable | None:
-    if isinstance(counts, AcceptanceTable):
-        return counts
-    totals = _with_longest(counts, gamma)
-    return totals.to_table() or rounded_table(totals)
-
-
-def _with_longest(totals: AcceptanceTotals, gamma: int | None) -> AcceptanceTotals:
-    if totals.longest_draft is not None or gamma is None:
-        return totals
-    return dataclasses.replace(totals, longest_draft=gamma)
-
-
 def _check_depths(table: AcceptanceTable, gamma: int | None) -> None:
     deepest = max((i + 1 for i, count in enumerate(table.tested) if count), default=0)
     if gamma is not None and deepest > gamma:
         raise ValueError(
             f"gamma must be at least the {deepest} depths that were tested; got {gamma}."
         )
-
-
-def _rounded(counts: Sequence[Counts]) -> tuple[str, ...]:
-    hidden = any(
-        isinstance(each, AcceptanceTotals) and each.accepted_by_depth is None for each in counts
-    )
-    return (ROUNDED,) if hidden else ()
 
 
 def _marks(tables: Sequence[AcceptanceTable]) -> tuple[str, ...]:
@@ -230,6 +221,8 @@ def _marks(tables: Sequence[AcceptanceTable]) -> tuple[str, ...]:
     return (_UNKNOWN,)
 
 
+_NO_DEPTHS = "The counts do not say which depths were tested."
+_COARSE = "Per-position rates are rounded too coarsely to tell one depth from another."
 _UNKNOWN = (
     "What decided the draft lengths is unknown; if the draft's confidence did, predictions for other "
     "lengths are too high."

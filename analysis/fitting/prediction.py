@@ -11,6 +11,7 @@ from analysis.fitting.maximise import Peak
 from analysis.fitting.parameters import all_or_none
 from analysis.fitting.replay import Replay
 from analysis.fitting.result import Curve
+from analysis.fitting.rounding import Rounding
 from analysis.fitting.rows import Rows
 from analysis.fitting.spread import Resampled, Spread, deletions, sandwich, token_gradient
 
@@ -21,6 +22,7 @@ def curve_of(
     drawn: Resampled | None,
     *,
     replay: Replay | None,
+    rounding: Rounding | None = None,
     coverage: float,
     level: float,
 ) -> Curve:
@@ -28,6 +30,7 @@ def curve_of(
 
     From draws where there are some, otherwise from what each unit does to the chosen process. With a
     `replay` nothing is predicted up to its longest draft: it counts the rounds of the texts themselves.
+    Rounded counts (which have no texts) add what `rounding` may hide.
     """
     best = peaks[0]
     if replay is None and best.pinned and best.law.name == "constant p":
@@ -36,6 +39,7 @@ def curve_of(
 
     def curve(gammas: Sequence[int]) -> Spread:
         values, gradient = token_gradient(best, gammas, coverage)
+        hidden = None if rounding is None else rounding.of_tokens(best, rows, gammas, coverage)
         told = [i for i, g in enumerate(gammas) if replay is not None and g <= replay.gamma]
         for i in told:
             assert replay is not None  # noqa: S101 — `told` is empty without
@@ -46,7 +50,9 @@ def curve_of(
                 assert replay is not None  # noqa: S101
                 by_unit[:, i] = replay.deletions(gammas[i])
             covariance = sandwich(by_unit, rows)
-            return Spread(values=values, covariance=covariance, units=rows.units, level=level)
+            return Spread(
+                values=values, covariance=covariance, units=rows.units, level=level, hidden=hidden
+            )
         draws = np.empty((len(drawn.coverage), len(gammas)))
         for beyond in (False, True):
             at = [i for i, g in enumerate(gammas) if (g > rows.depths) == beyond]
@@ -55,7 +61,7 @@ def curve_of(
         for i in told:
             assert replay is not None  # noqa: S101
             draws[:, i] = replay.draws(gammas[i], drawn.weights)
-        return Spread(values=values, draws=draws, units=rows.units, level=level)
+        return Spread(values=values, draws=draws, units=rows.units, level=level, hidden=hidden)
 
     return curve
 

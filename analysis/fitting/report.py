@@ -48,7 +48,7 @@ def fit_report(
         notes.append(
             f"Beyond γ = {fitted.measured} predictions are extrapolated."
             if fitted.measured
-            else "The configured draft length is not known (--gamma), so every prediction is extrapolated."
+            else "The configured draft length is not given or known, so every prediction is extrapolated."
         )
     if fitted.goodness is not None:
         notes.append(fitted.goodness.sentence)

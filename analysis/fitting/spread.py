@@ -30,10 +30,37 @@ _TELLS = 1e-6  # of the information of all: less in all others tells nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Hidden:
+    """What rounding hides of values: they move by slopes [values, depths] · δ.
+
+    δ lies between −below and above, [depths] each, and sums to 0.
+    """
+
+    slopes: FloatArray
+    below: FloatArray
+    above: FloatArray
+
+    def reach(self, contrast: FloatArray) -> tuple[float, float]:
+        """How far contrast · values can fall and rise.
+
+        The largest Σ c_i δ_i is by duality the smallest of Σ max((c_i − λ) above_i, (λ − c_i) below_i)
+        over λ, which lies at one of the c_i.
+
+        >>> Hidden(slopes=np.eye(2), below=np.ones(2), above=np.ones(2)).reach(np.asarray([1.0, 0.5]))
+        (0.5, 0.5)
+        """
+        c = contrast @ self.slopes
+        apart = c - c[:, np.newaxis]  # [λ, depths]
+        up = np.maximum(apart * self.above, -apart * self.below).sum(axis=1).min()
+        down = np.maximum(-apart * self.above, apart * self.below).sum(axis=1).min()
+        return float(down), float(up)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Spread:
     """Values with what is known of their error: draws [draws, values], or a covariance, or neither.
 
-    `units` are the independent units behind them.
+    `units` are the independent units behind them; `hidden` is what rounding adds to the intervals.
     """
 
     values: FloatArray
@@ -42,6 +69,7 @@ class Spread:
     units: float = math.inf
     level: float = 0.95
     range_only: bool = False
+    hidden: Hidden | None = None
 
     def estimate(self, contrast: FloatArray, *, bounds: tuple[float, float]) -> Estimate:
         """contrast · values with its interval, which is cut at the possible values."""
@@ -62,6 +90,9 @@ class Spread:
             low, high = value - half, value + half
         else:
             return Estimate(value=value, level=self.level)
+        if self.hidden is not None:
+            down, up = self.hidden.reach(contrast)
+            low, high = low - down, high + up
         interval = (min(max(low, bounds[0]), value), max(min(high, bounds[1]), value))
         return Estimate(value=value, se=se, interval=interval, level=self.level)
 

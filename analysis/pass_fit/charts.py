@@ -111,7 +111,9 @@ def _words(curves: tuple[Curve, ...]) -> str:
     said = []
     for curve in curves:
         knee = (
-            "no knee on the axis" if curve.knee is None else f"knee at {curve.knee[0]:.3g} tokens"
+            "no knee on the axis"
+            if curve.knee is None
+            else f"knee at {curve.knee[0]:.3g} tokens (V = {curve.knee[1]:.2f})"
         )
         beyond = ", in part extrapolated" if any(map(curve.beyond, curve.tokens)) else ""
         points = "; ".join(f"{n:g} tokens measured {v:.3f}" for n, v in curve.measured[:12])

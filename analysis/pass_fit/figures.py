@@ -36,17 +36,7 @@ def verify_cost_over_tokens(
     curves = curves_of(shown, batches=batches, widths=widths, context=context)
     figure = Figure(figsize=(_WIDTH, _HEIGHT), layout="constrained")
     axes = figure.subplots()
-    axes.axhline(1.0, color=PLAIN, linestyle=":", linewidth=1)
-    axes.annotate(
-        "the article: V = 1",
-        (1.0, 1.0),
-        xycoords=("axes fraction", "data"),
-        xytext=(-4, 3),
-        textcoords="offset points",
-        ha="right",
-        color=PLAIN,
-        fontsize=9,
-    )
+    axes.axhline(1.0, color=PLAIN, linestyle=":", linewidth=1, label="the article: V = 1")
     for curve, color, marker in zip(curves, LINES, _MARKERS, strict=False):
         _draw(axes, curve, color, marker)
     if any(curve.measured for curve in curves):
@@ -65,7 +55,9 @@ def _draw(axes: Axes, curve: Curve, color: str, marker: str) -> None:
     inside = [(n, v) for n, v in zip(curve.tokens, curve.costs, strict=True) if not curve.beyond(n)]
     if curve.known is not None:
         axes.plot(curve.tokens, curve.costs, "--", color=color, linewidth=1.2, alpha=0.8)
-    knee = "" if curve.knee is None else f", knee at {curve.knee[0]:.3g}"
+    knee = ""
+    if curve.knee is not None:
+        knee = f", knee at {curve.knee[0]:.3g} (V = {curve.knee[1]:.2f})"
     label = f"{curve.name}{knee}"
     if inside:
         axes.plot(*zip(*inside, strict=True), "-", color=color, linewidth=1.8, label=label)

@@ -98,6 +98,8 @@ def fit_pass_cost(
     parameters, at_bound = parameters_of(choice, clusters)
     certain = all(each.interval is not None for each in parameters.values())
     above = mean_over_median(samples, cells)
+    ranges = _ranges(cells)
+    plain_s = float(cost.seconds(ranges.batch[0], 1.0, ranges.context[0]))
     return PassCostFit(
         cost=cost,
         parameters=parameters,
@@ -105,7 +107,7 @@ def fit_pass_cost(
             name: values[name] for name in choice.held if name not in DRAFT or step is not None
         },
         cells=_fitted_cells(cells, choice),
-        ranges=_ranges(cells),
+        ranges=ranges,
         rms_error=_rms(design, choice),
         samples=len(samples),
         draft_step=step,
@@ -115,7 +117,15 @@ def fit_pass_cost(
         mean_over_median=above,
         told_apart=found.told_apart,
         knee_seen=found.knee_seen,
-        notes=remarks(found, at_bound=at_bound, mean_over_median=above, certain=certain),
+        compute_seen=found.compute_seen,
+        notes=remarks(
+            found,
+            at_bound=at_bound,
+            mean_over_median=above,
+            certain=certain,
+            plain_s=plain_s,
+            memory_share=None if fitted_machine is None else fitted_machine.memory_share,
+        ),
     )
 
 

@@ -32,6 +32,25 @@ def most_three(value: float) -> str:
     return f"{value:,.0f}" if whole else f"{value:.3g}"
 
 
+def most_four(value: float) -> str:
+    """Four digits, more only before the point.
+
+    >>> most_four(215.6789), most_four(1234.5), most_four(0.02157), most_four(999.96), most_four(math.inf)
+    ('215.7', '1,234', '0.02157', '1,000', 'inf')
+    """
+    whole = math.isfinite(value) and 1000.0 <= abs(float(f"{value:.4g}")) < 1e12
+    return f"{value:,.0f}" if whole else f"{value:.4g}"
+
+
+def whole_number(value: float) -> int | float:
+    """Whole numbers as such: a batch is no 1.0000.
+
+    >>> whole_number(8.0), whole_number(8.5)
+    (8, 8.5)
+    """
+    return int(value) if float(value).is_integer() else value
+
+
 def counted(count: float, thing: str) -> str:
     """A number and what it counts, in the plural unless there is one.
 

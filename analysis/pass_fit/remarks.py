@@ -10,6 +10,7 @@ import numpy as np
 from analysis.pass_fit.cells import Cell
 from analysis.pass_fit.choosing import Choice
 from analysis.pass_fit.design import DRAFT, SHARES, Design
+from analysis.pass_fit.doubts import lower_bound, wrong_unit
 
 MEANING = {
     "weights_s": "reading weights",
@@ -32,7 +33,11 @@ _NO_OVERLAP = (
     "(k = 1), and the intervals hold for that alone."
 )
 _ONE_SIDE = "all measured passes lie on the same side of the knee"
+BY_TOKEN = ("compute_s", "attention_s", "token_s", "operations_share")
+_NO_TIME = 1e-6  # of every pass: V(n) reads 1.0000
 _TAIL = 1.02  # mean / median from which the tail is worth a note
+_UNIT = " Is the unit of the times right?"
+_TOO_FAST = 1.2  # times as fast as the machine can: another machine, or another unit
 _SINGLE = 0.1  # of the one-token pass by which its fit is worth a note
 
 
@@ -60,12 +65,35 @@ class Found:
         longer = memory[target] > compute[target]
         return bool(longer.any() and not longer.all())
 
+    @property
+    def compute_seen(self) -> bool:
+        """Whether the times say of any term by token that it takes time."""
+        design = self.choice.solution.design
+        above = (self.choice.solution.theta - design.low) * design.parts.sum(axis=0)
+        told = (above / design.seconds[:, None]).max(axis=0) > _NO_TIME
+        return bool(any(told[index] for index, name in enumerate(design.names) if name in BY_TOKEN))
+
+    @property
+    def over_measured(self) -> float:
+        """Fitted / measured time of the target's passes, the median."""
+        pairs = zip(self.cells, self.choice.solution.fitted, strict=True)
+        return float(np.median([fitted / cell.seconds for cell, fitted in pairs if cell.target]))
+
 
 def remarks(
-    found: Found, *, at_bound: Iterable[str], mean_over_median: float, certain: bool
+    found: Found,
+    *,
+    at_bound: Iterable[str],
+    mean_over_median: float,
+    certain: bool,
+    plain_s: float,
+    memory_share: float | None,
 ) -> tuple[str, ...]:
-    """The notes of a fit, the most consequential first."""
-    said = [*_drafting(found), *_overlap(found), *_held(found), *_bounds(at_bound)]
+    """The notes of a fit, the most consequential first; `plain_s` is the shortest pass over one token."""
+    said = [*wrong_unit(plain_s, memory_share), *_drafting(found)]
+    if not found.compute_seen and "operations_share" not in found.choice.held:
+        said.append(lower_bound(float(found.design.width.max())))
+    said += [*_overlap(found), *_held(found), *_bounds(at_bound, found.over_measured)]
     if not certain:
         said.append(
             "There are no more measured settings (batch, tokens, drafting) than parameters: how far off they "
@@ -128,13 +156,14 @@ def _held(found: Found) -> list[str]:
     return said
 
 
-def _bounds(names: Iterable[str]) -> list[str]:
+def _bounds(names: Iterable[str], over_measured: float) -> list[str]:
     said = []
     for name in names:
         if name in SHARES:
             said.append(
                 f"{name} ends at 1, its bound: passes are faster than the machine's numbers allow "
                 "(fewer bytes, a cache, or another machine)."
+                + (_UNIT if name == SHARES[0] and over_measured > _TOO_FAST else "")
             )
         else:
             said.append(

@@ -77,7 +77,9 @@ class PassCostFit:
     cells, `scatter` what repeated times alone would give, where there are some. `mean_over_median` is
     how much all times together exceed the medians that were fitted. `told_apart` is False where times
     are of whole rounds and drafting cannot be told from a wider pass: then `cost` has both in its
-    terms by token. `knee_seen` says whether passes on both sides of the knee were measured.
+    terms by token. `knee_seen` says whether passes on both sides of the knee were measured,
+    `compute_seen` whether the times tell what a further token costs: if not, a pass over more tokens than
+    were measured is a lower bound (or, with a machine, rests on the share of arithmetic that is assumed).
     """
 
     cost: PassCost
@@ -94,6 +96,7 @@ class PassCostFit:
     mean_over_median: float = 1.0
     told_apart: bool = True
     knee_seen: bool = False
+    compute_seen: bool = True
     notes: tuple[str, ...] = field(default=())
 
     @property

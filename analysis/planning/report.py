@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.fitting.report import Ends
-from analysis.output import Cell, Report, Row, Section
+from analysis.output import Cell, Report, Row, Section, as_text
 from analysis.planning.choice import PlanChoice
-from analysis.planning.losses import ScheduleLosses
+from analysis.planning.losses import ScheduleLoss, ScheduleLosses
 from analysis.planning.result import Plan
 from analysis.planning.schedule import Schedule
 from simulator import Estimate
@@ -88,9 +88,13 @@ def _choice(choice: PlanChoice) -> Row:
 
 
 def _main(plan: Plan, price_per_hour: float | None, *, known: bool) -> Section:
-    """Flat and ties are those of the chosen strategy; `sure` is that of the choice among all."""
+    """Flat and ties are those of the chosen strategy; `sure` is that of the choice among all.
+
+    Of several strategies each has a column with its best speedup; people see those that fit.
+    """
     sure = _CHOICE.index("sure")
-    rows = []
+    several = len(plan.strategies) > 1
+    rows: list[Row] = []
     for row in plan.rows:
         cells = list(_choice(row.chosen))
         cells[sure] = row.sure
@@ -98,19 +102,42 @@ def _main(plan: Plan, price_per_hour: float | None, *, known: bool) -> Section:
         if price_per_hour is not None:
             speeds = row.chosen.tokens_per_s.value, row.chosen.plain_tokens_per_s
             money = tuple(price_per_hour * 1e6 / 3600.0 / speed for speed in speeds)
-        rows.append((cells[0], row.use, *cells[1:], ", ".join(row.even), *money))
+        each = tuple(choice.speedup.value for choice in row.choices) if several else ()
+        rows.append((cells[0], row.use, *cells[1:], ", ".join(row.even), *money, *each))
     priced = () if price_per_hour is None else ("per_million", "plain_per_million")
-    return Section(
-        name="plan",
-        columns=(_CHOICE[0], "use", *_CHOICE[1:], "even", *priced),
-        rows=tuple(rows),
-        too_wide=(
-            *(name for name in _CHOICE if name not in _PRINTED),
-            "even",
-            "plain_per_million",
-            *(() if known else ("sure",)),
-        ),
+    own = tuple(f"speedup_{name}" for name in plan.strategies) if several else ()
+    columns = (_CHOICE[0], "use", *_CHOICE[1:], "even", *priced, *own)
+    hidden = (
+        *(name for name in _CHOICE if name not in _PRINTED),
+        "even",
+        *(() if known else ("sure",)),
+        *(() if price_per_hour is None else ("tokens_per_s",)),
     )
+    shown = [name for name in columns if name not in hidden and name not in own]
+    room = _WIDTH - sum(_width(columns, rows, name) for name in shown) + _GAP
+    said = columns.index("speedup")
+    for name in sorted(
+        own, key=lambda name: all(row[columns.index(name)] == row[said] for row in rows)
+    ):  # first what says more than the speedup that was chosen
+        wide = _width(columns, rows, name)
+        hidden += () if wide <= room else (name,)
+        room -= wide if wide <= room else 0
+    return Section(name="plan", columns=columns, rows=tuple(rows), too_wide=hidden)
+
+
+_WIDTH, _GAP = 110, 3
+"""Letters of a line of the main table, and between its columns."""
+
+
+def _width(columns: Sequence[str], rows: Sequence[Row], name: str) -> int:
+    """Letters that a column takes with the gap behind it; 0 for an empty one, which is not printed."""
+    at = columns.index(name)
+    texts = [as_text(row[at]) for row in rows]
+    return max(map(len, (name, *texts))) + _GAP if any(texts) else 0
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}"
 
 
 def _strategies(plan: Plan) -> Section:
@@ -118,21 +145,25 @@ def _strategies(plan: Plan) -> Section:
     rows: list[Row] = []
     for name in plan.strategies:
         choices, lost = plan.of(name), plan.lost(name)
-        pays = [choice.batch for choice in choices if choice.gamma]
+        pays = max((choice.batch for choice in choices if choice.gamma), default=None)
+        beyond = "at least " if pays == plan.batches[-1] else ""
+        where = "nowhere" if pays is None else f"up to {beyond}{pays:,}"
+        mean = sum(lost) / len(lost)
         top = max(choices, key=lambda choice: choice.speedup.value)
         rows.append(
             (
-                name, max(pays, default=None), top.speedup.value, top.batch, top.gamma,
-                sum(lost) / len(lost), max(lost), plan.schedule(name).text,
+                name, pays, where, top.speedup.value, top.batch, top.gamma, mean, max(lost),
+                _percent(mean), _percent(max(lost)), plan.schedule(name).text,
             )
         )  # fmt: skip
     return Section(
         name="strategies",
         columns=(
-            "strategy", "pays_up_to", "most", "at_batch", "gamma", "mean_lost", "most_lost", "schedule",
+            "strategy", "pays_up_to", "pays", "most", "at_batch", "gamma", "mean_lost", "most_lost",
+            "lost_on_average", "lost_at_most", "schedule",
         ),
         rows=tuple(rows),
-        too_wide=("schedule",),
+        too_wide=("pays_up_to", "mean_lost", "most_lost", "schedule"),
     )  # fmt: skip
 
 
@@ -153,14 +184,21 @@ def _single(plan: Plan) -> list[str]:
 def _losses(losses: ScheduleLosses) -> Section:
     return Section(
         name="losses",
-        columns=("batch", "gamma", "speedup", "best_gamma", "best_speedup", "lost_share", "low", "high"),
-        rows=tuple(
-            (
-                row.batch, row.gamma, row.speedup.value, row.best_gamma, row.best_speedup.value, row.share,
-                *(None if end is None else end / row.best_speedup.value for end in _ends(row.lost)),
-            )
-            for row in losses.rows
+        columns=(
+            "batch", "gamma", "speedup", "best_gamma", "best_speedup", "lost_share", "low", "high", "lost",
         ),
+        rows=tuple(_lost(row) for row in losses.rows),
+        too_wide=("lost_share", "low", "high"),
+    )  # fmt: skip
+
+
+def _lost(row: ScheduleLoss) -> Row:
+    ends = [None if end is None else end / row.best_speedup.value for end in _ends(row.lost)]
+    low, high = ends
+    between = "" if low is None or high is None else f" ({_percent(low)} to {_percent(high)})"
+    return (
+        row.batch, row.gamma, row.speedup.value, row.best_gamma, row.best_speedup.value, row.share,
+        *ends, f"{_percent(row.share)}{between}",
     )  # fmt: skip
 
 

@@ -53,7 +53,24 @@ def read_step_times(
 
 
 def _read(stream: Stream, source: str, context: float) -> StepTimesRead:
-    opening = Opening(stream, source=source)
+    try:
+        return _of_opening(Opening(stream, source=source), source, context)
+    except MetricsFormatError as error:
+        problem = error.problem
+        for of_logs, own in _OWN_WORDS:
+            problem = problem.replace(of_logs, own)
+        raise MetricsFormatError(error.source, line=error.line, problem=problem) from None
+
+
+_OWN_WORDS = (
+    ("expected the log of an engine", f"expected step times: {EXPECTED}"),
+    ("expected the text of a log", "expected the text of step times"),
+    ("no metrics in it", "no step times in it"),
+)
+"""Openings are shared with the logs of engines, and speak of those."""
+
+
+def _of_opening(opening: Opening, source: str, context: float) -> StepTimesRead:
     if opening.head.lstrip().startswith((b"{", b"[")):
         return read_sweep(opening, source, context)
     header = table_header(opening, source)
