@@ -51,8 +51,13 @@ def main() -> None:
 def _pages() -> list[st.Page]:
     first = st.Page(explore.page, title="Explore", icon=":material/tune:", default=True)
 
+    explain = st.Page(
+        explain_page.page, title="Explain", icon=":material/waterfall_chart:", url_path="explain"
+    )
+    plan = st.Page(plan_page.page, title="Plan", icon=":material/event_note:", url_path="plan")
+
     def engine_page() -> None:
-        your_engine.page(first)
+        your_engine.page(first, explain, plan)
 
     engine = st.Page(
         engine_page, title="Your engine", icon=":material/description:", url_path="your_engine"
@@ -72,13 +77,8 @@ def _pages() -> list[st.Page]:
             url_path="where_it_breaks",
         ),
         engine,
-        st.Page(
-            explain_page.page,
-            title="Explain",
-            icon=":material/waterfall_chart:",
-            url_path="explain",
-        ),
-        st.Page(plan_page.page, title="Plan", icon=":material/event_note:", url_path="plan"),
+        explain,
+        plan,
         st.Page(convert.page, title="Convert", icon=":material/swap_horiz:", url_path="convert"),
         st.Page(compare.page, title="Compare", icon=":material/difference:", url_path="compare"),
         st.Page(

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from app_scripts import said, show
+from app_scripts import metric, said, show
 from streamlit.testing.v1 import AppTest
 
 from app_pages.deployment import results as deploy_results
@@ -36,6 +36,8 @@ CHOICES = [
     Choice(against=(("lookup", 0.4), ("block", 0.8)), batches=(1, 8, 64), prefer="sure"),
     Choice(drafter="self", kept=256, context=32_768, batch=8),
     Choice(schedule="1-16:3, 17-:0", drafter="lookup", memory_share=0.7, fixed_ms=1.0),
+    Choice(card="own", bandwidth=1008.0, tflops=165.2, memory_gb=24.5, link=0.0, drafter="eagle"),
+    Choice(card="own", link=32.5, devices=2, model=OWN),
 ]
 
 
@@ -128,6 +130,34 @@ def test_a_config_is_pasted_taken_and_shared():
     ].startswith("layers=4")
     again = opened(model=chosen(app).model)
     assert chosen(again).target == chosen(app).target
+
+
+def test_a_machine_of_ones_own_begins_as_the_one_before_and_travels():
+    app = opened(card="Apple M3 Ultra")
+    preset = chosen(app).machine
+    widget(app, "selectbox", "deploy_card").set_value("your own numbers").run()
+    assert not app.exception
+    own = chosen(app).machine.accelerator
+    for name in ("memory_bytes_per_s", "operations_per_s", "memory_bytes", "link_bytes_per_s"):
+        assert getattr(own, name) == getattr(preset.accelerator, name)
+    before = metric(app, "A running request sees").delta
+    widget(app, "number_input", "deploy_bandwidth").set_value(2016.0).run()
+    assert metric(app, "A running request sees").delta != before
+    query = {
+        key: value if isinstance(value, str) else value[0]
+        for key, value in dict(app.query_params).items()
+    }
+    assert (query["card"], query["gbs"]) == ("own", "2016")
+    again = opened(**query)
+    assert chosen(again) == chosen(app)
+    widget(app, "number_input", "deploy_memory_gb").set_value(0.0).run()
+    assert "the memory must be a number in [0.01, 1000000]; got 0. It stays at" in said(app)
+    widget(app, "number_input", "deploy_devices").set_value(2.0).run()
+    assert "devices must be 1 for own machine, which has no link" in said(app)
+    widget(app, "number_input", "deploy_link").set_value(32.0).run()
+    assert not app.error
+    widget(app, "selectbox", "deploy_card").set_value("H100 SXM").run()
+    assert "gbs" not in app.query_params
 
 
 def test_what_does_not_fit_is_a_sentence_and_the_way_back_stays():

@@ -6,7 +6,13 @@ import math
 import pytest
 from test_app_deployment import CHOICES, CONFIG, OWN
 
-from analysis.deployment_specs import architecture_of, draft_of, machine_of
+from analysis.deployment_specs import (
+    EAGLE3_VOCABULARY,
+    VARIANT_OF,
+    architecture_of,
+    draft_of,
+    machine_of,
+)
 from analysis.hardware import Machine
 from analysis.machine_presets import accelerators
 from analysis.model_presets import architectures
@@ -52,7 +58,9 @@ def test_every_name_of_the_address_is_known_once_and_none_is_one_of_all_pages():
         ({"model": OWN.replace("tied=yes", "tied=2")}, "gated and tied must be yes or no"),
         ({"model": "x" * 5000}, "got"),
         ({"card": "h10"}, "must be a known preset"),
-        ({"drafter": "oracle"}, "drafter must be one of eagle"),
+        ({"gbs": "0"}, "the bandwidth must be a number in [0.1, 1000000]; got 0."),
+        ({"tflops": "nan"}, "the arithmetic must be a number in [0.001, 1000000]; got nan."),
+        ({"drafter": "oracle"}, "drafter must be one of eagle3, eagle"),
         ({"accept": "luck"}, "accept must be one of p, depth, log"),
         ({"depths": "1.5"}, "depths must be 1 to 16 numbers in [0, 1]"),
         ({"depths": "nan"}, "depths must be 1 to 16 numbers in [0, 1]"),
@@ -85,6 +93,23 @@ def test_a_bad_link_is_named_and_read_without_it(given, sentence):
 def test_a_machine_is_the_usual_one_unless_a_number_was_changed():
     assert EXAMPLE.machine == Machine(accelerator=EXAMPLE.machine.accelerator)
     assert command.hardware(EXAMPLE) == "H100 SXM"
+
+
+def test_a_machine_of_ones_own_begins_as_the_usual_one():
+    own, usual = Choice(card="own").accelerator, EXAMPLE.accelerator
+    for name in ("memory_bytes_per_s", "operations_per_s", "memory_bytes", "link_bytes_per_s"):
+        assert getattr(own, name) == getattr(usual, name)
+
+
+def test_fewer_words_to_choose_from_make_a_head_cheaper():
+    whole, short = (
+        built(choice, assumed(choice)).drafting.seconds(4, 1, 512)
+        for choice in (Choice(drafter="eagle"), Choice(drafter="eagle3"))
+    )
+    assert short < whole
+    small = Choice(drafter="eagle3", model=OWN), Choice(drafter="eagle", model=OWN)
+    equal, as_long = (built(each, assumed(each)).drafting.seconds(4, 1, 512) for each in small)
+    assert equal == as_long  # a vocabulary of 257 is not made longer
 
 
 @pytest.mark.parametrize(
@@ -144,8 +169,12 @@ def test_the_command_describes_the_same_deployment(choice):
     else:
         assert words.spec.number("p") == choice.p
     kind, method = choices.KIND_OF[choice.drafter]
-    assert (words.kind.kind, words.kind.called) == (kind, method)
-    assert words.kind.layers == (choice.layers if choices.has_layers(choice) else 1)
+    drafts = words.head_of(choice.target)
+    assert (drafts.kind, drafts.called) == (kind, method)
+    short = min(EAGLE3_VOCABULARY, choice.target.vocabulary)
+    assert drafts.vocabulary == (short if choice.drafter == "eagle3" else None)
+    assert words.variant == VARIANT_OF.get(choice.drafter)
+    assert drafts.layers == (choice.layers if choices.has_layers(choice) else 1)
 
 
 def test_the_command_of_a_log_has_what_was_known_beside_it():

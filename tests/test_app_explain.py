@@ -23,6 +23,9 @@ LOG = Path(__file__).parent / "logs" / "llamacpp_server.log"
 NUMBERS = {"source": "numbers", "gamma": "3", "tau": "2.92", "tps": "88", "plain": "52.5"}
 CHOICES = [
     Choice(),
+    Choice(
+        drafter="eagle", card="own", bandwidth=1792.0, tflops=210.0, link=0.0, batch=32, gamma=6
+    ),
     Choice(drafter="model", draft_model="Llama 3.2 1B", batch=32, gamma=6),
     Choice(drafter="lookup", batch=4, p=0.3, overhead_ms=1.0),
     Choice(drafter="block", layers=3, hidden=0.5, context=16_384, gamma=8),
@@ -78,7 +81,7 @@ def test_what_breaks_even_does():
 
 
 def test_the_batch_changes_the_part_to_attack():
-    app = opened(PAGE)
+    app = opened(PAGE, drafter="eagle")
     assert "Attack drafting first" in said(app)
     widget(app, "select_slider", "deploy_batch_slider").set_value(128).run()
     assert not app.exception

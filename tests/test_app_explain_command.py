@@ -78,7 +78,7 @@ def test_the_command_of_a_log_has_what_was_known_beside_it():
 def test_files_come_down():
     assert explain_results.waterfall_png(Setup(choice=Choice()), None).startswith(b"\x89PNG")
     report = explain_results.report_of(Setup(choice=Choice()), None)
-    assert to_csv(report).startswith("part,plain_steps")
+    assert to_csv(report).startswith("part,gives_or_takes,")
     found = explain(built(Choice(), assumed(Choice())).parts(4, 1, Choice().context))
     rows = json.loads(to_json(report))["waterfall"]
-    assert rows[-1]["speedup"] == found.net.number
+    assert rows[-1]["speed_after"] == found.net.number

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -97,7 +98,7 @@ def test_the_context_and_p_move_the_plan():
 def test_strategies_are_compared_and_the_engine_keeps_one():
     app = opened(PAGE, **address.query(AGAINST))
     shown = table(app, "lost, mean").set_index("strategy")
-    assert list(shown.index) == ["eagle", "lookup", "Llama 3.2 1B"]
+    assert list(shown.index) == ["eagle3", "lookup", "Llama 3.2 1B"]
     assert "p, prompt lookup" in [item.label for item in app.number_input]
     made = plan_results.plan_of(Setup(choice=AGAINST))
     assert shown["lost, most"]["lookup"] == max(made.lost("lookup"))
@@ -108,8 +109,8 @@ def test_strategies_are_compared_and_the_engine_keeps_one():
 
 
 def test_the_same_drafter_twice_is_told_apart():
-    choice = Choice(against=(("eagle", 0.5),))
-    assert plan_results.plan_of(Setup(choice=choice)).strategies == ("eagle", "eagle (2)")
+    choice = Choice(against=(("eagle3", 0.5),))
+    assert plan_results.plan_of(Setup(choice=choice)).strategies == ("eagle3", "eagle3 (2)")
 
 
 def test_others_are_chosen_and_given_a_p():
@@ -145,7 +146,7 @@ def test_a_schedule_that_ends_too_soon_is_a_sentence():
     assert "batch must be at most 16" in app.warning[0].value.replace("\\", "")
     setup = Setup(choice=Choice(accept="depth", depths=(0.9,), schedule="1-:16"))
     with pytest.raises(ValueError, match=r"the schedule must draft at most 1 tokens.*; got 16\."):
-        plan_results.losses(setup, "eagle")
+        plan_results.losses(setup, "eagle3")
 
 
 def test_batches_of_ones_own():
@@ -164,7 +165,7 @@ def test_every_engine_has_its_configuration_or_says_why_not():
     choice = Choice()
     found = built(choice, assumed(choice))
     made = plan_results.plan_of(Setup(choice=choice))
-    schedule = made.schedule("eagle")
+    schedule = made.schedule("eagle3")
     shown = [code.strip() for code in codes(app)]
     for engine in ENGINES:
         written = write_configuration(
@@ -177,6 +178,30 @@ def test_every_engine_has_its_configuration_or_says_why_not():
         assert all(file.text.strip() in shown for file in written.files)
     lookup = opened(PAGE, drafter="mtp")
     assert not lookup.exception
+
+
+@pytest.mark.parametrize(("drafter", "word"), [("eagle", "eagle"), ("eagle3", "eagle3")])
+def test_the_configuration_and_the_command_name_the_same_head(drafter, word):
+    choice = Choice(drafter=drafter, batches=(1, 8), p=0.8)
+    written = plan_results.configuration(
+        Setup(choice=choice), drafter, "vllm", "org/big", "org/head", falling=False
+    )
+    serve = written.file("vllm_serve.sh").text
+    line = ["plan", *command.options(choice), "--batch", "1,8", "--config", "vllm"]
+    ran = CliRunner().invoke(specdec, line)
+    assert ran.exit_code == 0, ran.output
+    for text in (serve, ran.output):
+        assert re.findall(r'"method": "(\w+)"', text)[:1] == [word]
+    both = Setup(choice=Choice(drafter="lookup", against=((drafter, 0.8),), batches=(1, 8)))
+    other = plan_results.configuration(both, drafter, "vllm", "", "", falling=False)
+    assert f'"method": "{word}"' in other.file("vllm_serve.sh").text
+
+
+def test_rates_have_thousands_separators():
+    shown = next(item for item in opened(PAGE).dataframe if "without" in item.value.columns)
+    columns = json.loads(shown.proto.columns)
+    for name in ("tokens/s", "without"):
+        assert columns[name]["type_config"]["format"] == "%,.0f"
 
 
 def test_names_go_into_the_configuration_and_bad_ones_get_a_sentence():
@@ -224,7 +249,7 @@ def test_the_command_says_the_same(choice):
 
 def test_files_come_down():
     setup = Setup(choice=Choice(batches=(1, 8)))
-    for picture in (plan_results.lengths_png(setup), plan_results.map_png(setup, "eagle")):
+    for picture in (plan_results.lengths_png(setup), plan_results.map_png(setup, "eagle3")):
         assert picture.startswith(b"\x89PNG")
     text = to_csv(plan_results.report_of(Setup(choice=Choice(batches=(1, 8)))))
     assert [line.split(",")[0] for line in text.splitlines()] == ["batch", "1", "8"]
@@ -232,8 +257,8 @@ def test_files_come_down():
 
 def test_the_map_and_the_lengths_describe_themselves():
     setup = Setup(choice=Choice(batches=(1, 8)))
-    assert "γ = 3" in plan_results.lengths_spec(setup)["description"]
-    assert "batch 8" in plan_results.map_spec(setup, "eagle")["description"]
+    assert "γ = 4" in plan_results.lengths_spec(setup)["description"]
+    assert "batch 8" in plan_results.map_spec(setup, "eagle3")["description"]
 
 
 def test_every_input_has_help():

@@ -154,7 +154,51 @@ def test_every_claim_of_the_page_is_judged(example):
     ):
         assert verdicts[claim].verdict != "not yet judged"
         assert verdicts[claim].finding.removeprefix("if ")[:60] in said(app)
-    assert said(app).count("holds if] if") == 0 < said(app).count("holds if]")
+    badged = [each for each in app.markdown if "-badge[" in each.value]
+    assert len(badged) == 4
+    for claim in ("latency, not throughput", "busy servers"):
+        assert verdicts[claim].verdict == "holds if"
+        condition = verdicts[claim].finding.removeprefix("if ")
+        assert f"holds\u00a0if] {condition}" in said(app)  # the badge never breaks before its "if"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"batch": 24},
+        {"batch": 512},
+        {"overlap_k": 64.0},
+        {"model": "Mixtral 8x7B", "devices": 2},
+    ],
+)
+def test_nearly_free_is_the_widest_pass_and_the_knee_says_its_v(changes):
+    choice, found = deployed(**changes)
+    setup, cost = Setup(choice=choice), found.target
+
+    def verify(tokens):
+        return float(cost.verify_cost(tokens, choice.batch, choice.context))
+
+    widest = int(break_results.nearly_free(setup))
+    assert verify(widest) <= 1.1 < verify(widest + 1)
+    knee = cost.knee(choice.batch, choice.context)
+    query = {"k": str(choice.overlap_k), "devices": str(choice.devices), "model": choice.model}
+    app = opened(PAGE, batch=str(choice.batch), **query)
+    free, at_knee = metric(app, "Nearly free"), metric(app, "The knee")
+    assert free.value == (f"{widest:,} tokens" if widest > 1 else "1 token")
+    assert free.delta == "per request; a round checks 5"
+    assert at_knee.value == f"{knee:,.1f} tokens"
+    assert at_knee.delta == f"V = {verify(knee):.2f} there"
+
+
+def test_at_the_knee_of_the_example_a_pass_is_not_nearly_free(example):
+    choice, found = deployed()
+    knee = found.target.knee(1, choice.context)
+    assert found.target.verify_cost(knee, 1, choice.context) > 1.8
+    assert break_results.nearly_free(Setup(choice=choice)) < knee / 5
+    assert "nearly free **up to the knee" not in said(example)
+    _, flat = deployed(overlap_k=64.0)  # as a roofline
+    assert flat.target.verify_cost(0.9 * knee, 1, choice.context) < 1.1
 
 
 def test_each_slider_of_the_example_reaches_its_failure():

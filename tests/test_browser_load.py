@@ -167,12 +167,55 @@ def test_a_log_is_explained_and_planned_with(visit):  # noqa: F811
     see(page, "Tell your engine")
 
 
+def test_your_engine_leads_to_the_plan_and_the_explanation_of_a_log(visit):  # noqa: F811
+    page = visit("your_engine")
+    page.get_by_role("button", name="Show me an example").click()
+    page.get_by_role("button", name="Plan with this").click()
+    page.get_by_role("heading", name="Plan", exact=True).wait_for()
+    wait_for_url(page, r"plan\?.*accept=log")
+    see(page, "Tell your engine")
+    to(page, "Your engine", "Your engine")
+    page.get_by_role("button", name="Explain this").click()
+    page.get_by_role("heading", name="Explain", exact=True).wait_for()
+    wait_for_url(page, r"explain\?.*source=log")
+    page.get_by_role("button", name="Predict with its acceptance instead").click()
+    metric(page, "Net speedup").wait_for()
+
+
+def test_a_log_is_offered_where_it_is_not_used(visit):  # noqa: F811
+    page = visit("your_engine")
+    page.get_by_role("button", name="Show me an example").click()
+    see(page, "Take it along")
+    to(page, "Plan", "Plan")
+    see(page, "Your log is at hand")
+    page.get_by_role("button", name="Use its acceptance").click()
+    wait_for_url(page, r"plan\?.*accept=log")
+    page.get_by_text("Your log is at hand").wait_for(state="detached")
+
+
+def test_a_machine_of_ones_own_numbers_goes_into_the_link(visit):  # noqa: F811
+    page = visit("where_it_breaks")
+    see(page, f"γ = 4 gains: {net()}")
+    page.get_by_role("combobox", name="Machine").click()
+    page.get_by_role("option", name="your own numbers").click()
+    bandwidth = page.get_by_label("Memory bandwidth (GB/s)", exact=True)
+    shows(bandwidth, "3350")
+    bandwidth.fill("900")
+    page.keyboard.press("Enter")
+    slower = net(card="own", bandwidth=900.0)
+    see(page, f"γ = 4 gains: {slower}")
+    wait_for_url(page, r"card=own.*gbs=900")
+    again = visit(page.url.split("/", 3)[3].replace("where_it_breaks", "explain"))
+    metric(again, "Net speedup").get_by_text(slower).wait_for()
+
+
 def test_a_number_becomes_unknown_again(visit):  # noqa: F811
     page = visit("explain?source=numbers&tau=2.92&tps=88&plain=52.5&gamma=3")
     metric(page, "Net speedup").get_by_text("1.676×").wait_for()
     page.get_by_label("Tokens per second without it", exact=True).fill("")
     page.keyboard.press("Enter")
     see(page, "the speed without speculation")
+    shows(page.get_by_label("Tokens per second without it", exact=True), "")
     page.get_by_label("Tokens per second without it", exact=True).fill("44")
     page.keyboard.press("Enter")
     metric(page, "Net speedup").get_by_text("2.000×").wait_for()

@@ -12,6 +12,7 @@ from app_pages.deployment import choice as choices
 from app_pages.deployment import fields as numbers
 from app_pages.deployment import models as own_models
 from app_pages.deployment.choice import ACCEPTS, DRAFTERS, PREFERS, SOURCES, Choice
+from app_pages.deployment.machine_fields import OWN_NUMBERS
 from app_pages.state import Field
 
 EXAMPLE = Choice()
@@ -92,8 +93,8 @@ def model_name(text: str) -> str:
 
 
 def card_name(text: str) -> str:
-    """The name of an accelerator as it is written; ValueError for an unknown one."""
-    return accelerator(text).name
+    """The name of an accelerator as it is written, or "own"; ValueError for an unknown one."""
+    return text if text == choices.OWN_CARD else accelerator(text).name
 
 
 def one_of(name: str, text: str, allowed: tuple[str, ...]) -> str:
@@ -189,4 +190,6 @@ def schedule(text: str) -> str:
 
 
 def _matters(choice: Choice, name: str) -> bool:
+    if name in OWN_NUMBERS:
+        return choice.card == choices.OWN_CARD
     return {"layers": choices.has_layers(choice), "kept": choice.drafter == "self"}.get(name, True)

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from analysis.deployment.building import DraftKind, Kind, deploy
 from analysis.deployment.deployment import Deployment
 from analysis.deployment.drafting import Drafting
+from analysis.deployment_specs import EAGLE3_VOCABULARY
 from analysis.fitting import Fit
 from analysis.hardware import Accelerator, Machine
 from analysis.machine_presets import accelerator, accelerators
@@ -20,12 +21,14 @@ from analysis.model_shape import Architecture
 from analysis.planning.pricing import Preference
 from app_pages import state
 from app_pages.deployment import fields as numbers
+from app_pages.deployment import machine_fields
 from app_pages.deployment import models as own_models
 from simulator import AcceptanceByDepth, ConstantAcceptance, Method
 
-Drafter: TypeAlias = Literal["model", "eagle", "mtp", "block", "lookup", "self", "chain"]
+Drafter: TypeAlias = Literal["model", "eagle", "eagle3", "mtp", "block", "lookup", "self", "chain"]
 DRAFTERS: dict[Drafter, str] = {
-    "eagle": "EAGLE: a head on the target",
+    "eagle3": f"EAGLE-3: a head, {EAGLE3_VOCABULARY:,} words",
+    "eagle": "EAGLE: a head, all words",
     "mtp": "MTP: a head the model came with",
     "model": "a draft model",
     "block": "a block drafter: all tokens at once",
@@ -36,11 +39,14 @@ DRAFTERS: dict[Drafter, str] = {
 KIND_OF: dict[Drafter, tuple[Kind, Method]] = {
     "model": ("model", "draft_model"),
     "eagle": ("head", "eagle"),
+    "eagle3": ("head", "eagle"),
     "mtp": ("head", "mtp"),
     "block": ("block", "block"),
     "lookup": ("lookup", "ngram"),
     "self": ("self", "other"),
 }
+OWN_CARD = "own"
+"""A machine by its own numbers."""
 Accept: TypeAlias = Literal["p", "depth", "log"]
 ACCEPTS: dict[Accept, str] = {
     "p": "one p at every depth",
@@ -61,7 +67,7 @@ PREFERS: dict[Preference, str] = {
 MOST_PLANNED = 24
 """Batches in a plan."""
 MOST_DEPTHS = state.MAX_GAMMA
-OVERLAP_AS_ROOFLINE = numbers.OVERLAP_K.high
+OVERLAP_AS_ROOFLINE = machine_fields.OVERLAP_K.high
 """From here on the overlap counts as infinite."""
 
 
@@ -75,14 +81,18 @@ class Choice:
 
     model: str = "Llama 3.1 8B"
     card: str = "H100 SXM"
-    drafter: Drafter = "eagle"
+    drafter: Drafter = "eagle3"
     draft_model: str = ""
     accept: Accept = "p"
     depths: tuple[float, ...] = (0.8, 0.7, 0.6, 0.5)
     p: float = state.P.default
     gamma: int = int(state.GAMMA.default)
     cost_ratio: float = state.COST.default
-    devices: int = int(numbers.DEVICES.default)
+    bandwidth: float = machine_fields.BANDWIDTH.default
+    tflops: float = machine_fields.TFLOPS.default
+    memory_gb: float = machine_fields.MEMORY_GB.default
+    link: float = machine_fields.LINK.default
+    devices: int = int(machine_fields.DEVICES.default)
     weight_bits: float = numbers.WEIGHT_BITS.default
     kv_bits: float = numbers.KV_BITS.default
     layers: int = int(numbers.LAYERS.default)
@@ -92,12 +102,12 @@ class Choice:
     prompt: int = int(numbers.PROMPT.default)
     output: int = int(numbers.OUTPUT.default)
     price: float = numbers.PRICE.default
-    memory_share: float = numbers.MEMORY_SHARE.default
-    operations_share: float = numbers.OPERATIONS_SHARE.default
-    overlap_k: float = numbers.OVERLAP_K.default
-    fixed_ms: float = numbers.FIXED_MS.default
-    layer_us: float = numbers.LAYER_US.default
-    token_us: float = numbers.TOKEN_US.default
+    memory_share: float = machine_fields.MEMORY_SHARE.default
+    operations_share: float = machine_fields.OPERATIONS_SHARE.default
+    overlap_k: float = machine_fields.OVERLAP_K.default
+    fixed_ms: float = machine_fields.FIXED_MS.default
+    layer_us: float = machine_fields.LAYER_US.default
+    token_us: float = machine_fields.TOKEN_US.default
     overhead_ms: float = numbers.OVERHEAD_MS.default
     hidden: float = numbers.HIDDEN.default
     source: Source = "deployment"
@@ -118,10 +128,23 @@ class Choice:
         return architecture(self.model)
 
     @property
+    def accelerator(self) -> Accelerator:
+        """One device: a preset, or what `bandwidth` and the numbers behind it say."""
+        if self.card != OWN_CARD:
+            return accelerator(self.card)
+        return Accelerator(
+            name="own machine",
+            memory_bytes_per_s=_times(self.bandwidth, 1e9),
+            operations_per_s=_times(self.tflops, 1e12),
+            memory_bytes=_times(self.memory_gb, 1e9),
+            link_bytes_per_s=_times(self.link, 1e9),
+        )
+
+    @property
     def machine(self) -> Machine:
         """The machine, with what is reached of it. Raises ValueError for devices without a link."""
         return Machine(
-            accelerator=accelerator(self.card),
+            accelerator=self.accelerator,
             devices=self.devices,
             memory_share=self.memory_share,
             operations_share=self.operations_share,
@@ -135,6 +158,11 @@ class Choice:
     def longest(self) -> int:
         """The longest draft that the acceptance says something about, of those that are tried."""
         return min(len(self.depths), state.MAX_GAMMA) if self.accept == "depth" else state.MAX_GAMMA
+
+
+def _times(number: float, unit: float) -> float:
+    """In the unit, as the command line writes it."""
+    return float(f"{number * unit:.10g}")
 
 
 def assumed(choice: Choice) -> Fit:
@@ -167,10 +195,12 @@ def built(choice: Choice, acceptance: Fit, *, drafter: Drafter | None = None) ->
             bare = dataclasses.replace(bare, drafting=Drafting(shape="chain", step=step))
         return dataclasses.replace(bare, method="draft_model")
     kind, method = KIND_OF[drafter]
+    vocabulary = min(EAGLE3_VOCABULARY, choice.target.vocabulary) if drafter == "eagle3" else None
     draft = DraftKind(
         kind=kind,
         model=architecture(draft_name(choice)) if kind == "model" else None,
         layers=choice.layers,
+        vocabulary=vocabulary,
         kv_budget=choice.kept if kind == "self" else None,
         method=method,
     )
@@ -221,4 +251,4 @@ _LEAST_DRAFT = 50e6
 
 def has_layers(choice: Choice) -> bool:
     """True where the draft is so many layers of the target's kind."""
-    return choice.drafter in {"eagle", "mtp", "block"}
+    return choice.drafter in {"eagle", "eagle3", "mtp", "block"}

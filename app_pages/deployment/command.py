@@ -43,7 +43,15 @@ def hardware(choice: Choice) -> str:
         for name in names
         if getattr(machine, name) != getattr(usual, name)
     ]
-    return " ".join([named(choice.card), *said])
+    return " ".join([*_device(choice), *said])
+
+
+def _device(choice: Choice) -> list[str]:
+    if choice.card != choices.OWN_CARD:
+        return [named(choice.card)]
+    own = choice.accelerator
+    names = ("memory_bytes_per_s", "operations_per_s", "memory_bytes", "link_bytes_per_s")
+    return [f"{name}={getattr(own, name):.10g}" for name in names if getattr(own, name)]
 
 
 def draft(choice: Choice, log: LastLog | None = None) -> str:

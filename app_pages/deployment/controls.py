@@ -6,9 +6,8 @@ import streamlit as st
 
 from app_pages import state
 from app_pages.controls import slider_with_number
-from app_pages.deployment import choice as choices
 from app_pages.deployment import fields as numbers
-from app_pages.deployment import model_inputs
+from app_pages.deployment import log_offer, machine_inputs, model_inputs
 from app_pages.deployment import results as deploy_results
 from app_pages.deployment import widgets as deploy_widgets
 from app_pages.deployment.address import depths
@@ -18,13 +17,10 @@ from app_pages.deployment.results import Setup
 from app_pages.plain_text import plain
 from app_pages.state import COST, GAMMA, P
 
-_MACHINE_HELP = (
-    "Bandwidth, arithmetic and memory as its maker prints them; what programs reach of them is under "
-    "*Advanced*. `nvidia-smi` says which card you have."
-)
 _DRAFTER_HELP = (
     "What writes ahead.\n\nvLLM: `method` in `--speculative-config`; SGLang: `--speculative-algorithm`; "
-    "llama.cpp: `-md` is a draft model."
+    "llama.cpp: `-md` is a draft model.\n\nHeads of EAGLE-3 choose among the words that are drafted most "
+    "(`draft_vocab_size` of their config.json), which makes a step cheaper."
 )
 _ACCEPT_HELP = (
     "P(accepted, given that it is tested). Your engine prints another number: paste its log on *Your "
@@ -49,9 +45,7 @@ def what_runs() -> None:
     with target:
         model_inputs.target()
     with machine:
-        names = [card.name for card in choices.cards()]
-        deploy_widgets.select("card", "Machine", names, _MACHINE_HELP)
-        deploy_widgets.number("devices")
+        machine_inputs.machine()
     with draft:
         drafter = deploy_widgets.select("drafter", "What drafts", DRAFTERS, _DRAFTER_HELP)
         if drafter == "model":
@@ -76,7 +70,9 @@ def acceptance() -> None:
         if name != "log" or log is not None or choice.accept == "log"
     }
     names = {name: words.replace("*", "") for name, words in offered.items()}
-    accept = deploy_widgets.select("accept", "Acceptance", names, _ACCEPT_HELP)
+    accept = deploy_widgets.select(
+        "accept", "Acceptance", names, _ACCEPT_HELP, take=log_offer.take_acceptance
+    )
     if accept == "p":
         slider_with_number(P)
         return

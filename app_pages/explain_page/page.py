@@ -7,6 +7,7 @@ import streamlit as st
 from analysis.output import to_csv, to_json
 from app_pages import downloads
 from app_pages.deployment import controls as deploy_controls
+from app_pages.deployment import log_offer
 from app_pages.deployment import results as deploy_results
 from app_pages.deployment import take_along as deploy_take
 from app_pages.deployment import widgets as deploy_widgets
@@ -35,7 +36,10 @@ def page() -> None:
     )
     source = deploy_controls.begin().source
     with st.container(width=420):
-        deploy_widgets.select("source", "Explain", SOURCES, _SOURCE_HELP)
+        deploy_widgets.select(
+            "source", "Explain", SOURCES, _SOURCE_HELP, take=log_offer.take_source
+        )
+    log_offer.offer(explaining=True)
     if source == "deployment":
         _predicted()
     else:
@@ -65,6 +69,8 @@ def _draw(setup: Setup, log: LastLog | None) -> None:
         st.error(plain(str(error)), icon=":material/error:")
         return
     explain_view.show(setup, log, found)
+    if setup.choice.source == "log" and log is not None and log.fits and not found.parts:
+        log_offer.instead()
     st.subheader("Take it along")
     report = explain_results.report_of(setup, log)
     with st.container(horizontal=True, gap="small"):

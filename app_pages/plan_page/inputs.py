@@ -16,6 +16,7 @@ _AGAINST_HELP = (
     "of each of them say, not what this one's says."
 )
 _SHORT: dict[Drafter, str] = {
+    "eagle3": "EAGLE-3",
     "eagle": "EAGLE",
     "mtp": "MTP",
     "model": "draft model",

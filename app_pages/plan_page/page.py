@@ -6,7 +6,7 @@ import streamlit as st
 
 from analysis.output import to_csv, to_json
 from app_pages import downloads
-from app_pages.deployment import command
+from app_pages.deployment import command, log_offer
 from app_pages.deployment import controls as deploy_controls
 from app_pages.deployment import take_along as deploy_take
 from app_pages.deployment.results import Setup
@@ -25,6 +25,7 @@ def page() -> None:
         "included, how much that gains and how sure it is; and the configuration that tells your engine."
     )
     deploy_controls.begin()
+    log_offer.offer()
     deploy_controls.what_runs()
     deploy_controls.advanced()
     accept, held = st.columns(2, gap="medium")

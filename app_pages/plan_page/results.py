@@ -8,6 +8,7 @@ import streamlit as st
 from analysis.configuration.result import Configuration, Engine
 from analysis.configuration.writing import write_configuration
 from analysis.deployment.deployment import Deployment
+from analysis.deployment_specs import VARIANT_OF
 from analysis.output import Cell, Report
 from analysis.planning import charts as plan_charts
 from analysis.planning.losses import ScheduleLosses, schedule_losses
@@ -18,7 +19,7 @@ from analysis.planning.schedule import Schedule
 from app_pages import downloads
 from app_pages.deployment import command
 from app_pages.deployment import results as deploy_results
-from app_pages.deployment.choice import name_of
+from app_pages.deployment.choice import Drafter, name_of
 from app_pages.deployment.fields import BATCHES
 from app_pages.deployment.results import BY_SETUP, GAMMAS, Setup
 from simulator import Estimate
@@ -116,6 +117,13 @@ def map_png(setup: Setup, strategy: str) -> bytes:
         return figures.png(speedup_map(plan_of(setup), strategy))
 
 
+def _drafter(setup: Setup, strategy: str) -> Drafter:
+    """What drafts in a strategy of the plan."""
+    drafters = (setup.choice.drafter, *(drafter for drafter, _ in setup.choice.against))
+    names = [each.name for each in strategies(setup)]
+    return drafters[names.index(strategy)]
+
+
 def deployment_named(setup: Setup, strategy: str) -> Deployment:
     """The deployment of a strategy of the plan."""
     return next(each for each in strategies(setup) if each.name == strategy)
@@ -198,6 +206,7 @@ def configuration(
         engine,
         made.schedule(strategy, falling=falling),
         method=found.method,
+        variant=VARIANT_OF.get(_drafter(setup, strategy)),
         acceptance=found.acceptance,
         target=target or None,
         draft=draft or None,

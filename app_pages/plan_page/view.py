@@ -21,8 +21,8 @@ _TABLE = {
     ),
     "low": st.column_config.NumberColumn(format="%.3f", help="95 %, by the acceptance's error."),
     "high": st.column_config.NumberColumn(format="%.3f"),
-    "tokens/s": st.column_config.NumberColumn(format="%.0f", help="Of the server."),
-    "without": st.column_config.NumberColumn(format="%.0f", help="Tokens per second, no draft."),
+    "tokens/s": st.column_config.NumberColumn(format="%,.0f", help="Of the server."),
+    "without": st.column_config.NumberColumn(format="%,.0f", help="Tokens per second, no draft."),
     "sure": st.column_config.TextColumn(width=50, help="Whether the interval lies above 1."),
     "not told apart": st.column_config.TextColumn(width=140),
 }

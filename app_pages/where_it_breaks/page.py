@@ -5,11 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from app_pages.deployment import controls as deploy_controls
+from app_pages.deployment import log_offer
 from app_pages.deployment import results as deploy_results
 from app_pages.deployment import take_along as deploy_take
 from app_pages.deployment.results import Setup
 from app_pages.plain_text import plain
 from app_pages.where_it_breaks import figures as break_figures
+from app_pages.where_it_breaks import questions
 from app_pages.where_it_breaks import results as break_results
 from app_pages.where_it_breaks import view as break_view
 
@@ -23,6 +25,7 @@ def page() -> None:
         "operations, acceptance is yours to set."
     )
     deploy_controls.begin()
+    log_offer.offer()
     deploy_controls.what_runs()
     deploy_controls.advanced()
     st.header("1 · A bad draft", divider="gray")
@@ -43,7 +46,7 @@ def page() -> None:
         if "memory" in str(error):
             st.info("Choose a larger machine, fewer bits, more devices or a shorter context.")
         deploy_controls.context()
-        break_view.explanations()
+        questions.explanations()
         return
     _guarded(break_view.bad_draft, setup)
     st.header("2 · Latency is not throughput", divider="gray")
@@ -57,9 +60,12 @@ def page() -> None:
     _guarded(break_view.latency, setup)
     st.header("3 · A busy server", divider="gray")
     st.markdown(
-        "Checking γ + 1 tokens is nearly free **up to the knee**, where computing takes as long as "
-        "reading. A batch brings every request's tokens into the same pass: slide it to the knee. Then "
-        "slide the context: each request's cache must be read too, and the knee moves away again."
+        "Tokens in a pass are **nearly free** as long as computing them is little beside reading the "
+        "weights. At **the knee** computing takes as long as reading: a roofline is flat until there, but "
+        "where one is done after the other (k = 1, *Advanced*), a pass that wide can take twice as long as "
+        "one token's. A batch brings every request's tokens into the same pass: slide it, and less and "
+        "less is free. Then slide the context: each request's cache must be read too, and both widths "
+        "grow again."
     )
     left, right = st.columns(2, gap="large")
     with left:
@@ -71,7 +77,7 @@ def page() -> None:
     deploy_take.show(
         setup, "where_it_breaks", break_results.table_csv, figures=break_figures.FIGURES
     )
-    break_view.explanations()
+    questions.explanations()
 
 
 def _guarded(draw: object, setup: Setup) -> None:

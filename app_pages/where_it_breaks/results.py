@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache
 
@@ -20,6 +21,8 @@ from app_pages.deployment.fields import BATCHES, CONTEXTS
 from app_pages.deployment.results import BY_SETUP, GAMMAS, Setup, deployment, longest
 from app_pages.where_it_breaks import charts as break_charts
 
+NEARLY_FREE = 1.1
+"""V up to which a wider pass counts as nearly free."""
 MOST_BATCH = 1024
 WIDEST = 64
 _POINTS = 121
@@ -113,12 +116,24 @@ def shown_gammas(setup: Setup) -> tuple[int, ...]:
     return tuple(sorted({setup.gamma, *(gamma for gamma in (1, 2, 4, 8) if gamma <= most)}))
 
 
+@st.cache_data(max_entries=256, show_spinner=False, hash_funcs=BY_SETUP)
+def nearly_free(setup: Setup) -> float:
+    """The most tokens per request in a nearly free pass: whole, at least 1, infinite if all are."""
+    cost = deployment(setup).target
+    widest = cost.widest(NEARLY_FREE, setup.batch, setup.choice.context)
+    return widest if math.isinf(widest) else float(math.floor(widest))
+
+
+def verify_at(setup: Setup, tokens: float) -> float:
+    """V of a pass over so many tokens of each request, at the chosen batch and context."""
+    return float(deployment(setup).target.verify_cost(tokens, setup.batch, setup.choice.context))
+
+
 def width_spec(setup: Setup) -> dict[str, object]:
     """The pass over its width, one request and this batch; a mark at the width of a round."""
     same = replace(setup.choice, p=0.0, accept="p")  # acceptance changes no pass
-    choice, cost = setup.choice, deployment(setup).target
     width = setup.gamma + 1
-    here = float(cost.verify_cost(width, setup.batch, choice.context))
+    here = verify_at(setup, width)
     drawn = _width_lines(Setup(choice=same, room=setup.room))
     return break_charts.with_point(drawn, width, here, f"V({width}) = {here:.3f}")
 

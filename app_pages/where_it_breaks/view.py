@@ -1,4 +1,4 @@
-"""The three demonstrations: numbers, chart, and the article's claim with its judgement."""
+"""The three demonstrations: numbers, chart, and the article's claim."""
 
 from __future__ import annotations
 
@@ -6,18 +6,12 @@ import math
 
 import streamlit as st
 
-from analysis.judgement import Verdict
 from app_pages.deployment import results as deploy_results
 from app_pages.deployment.results import Setup
 from app_pages.plain_text import plain
+from app_pages.where_it_breaks import claims
 from app_pages.where_it_breaks import results as break_results
 
-BADGES: dict[Verdict, str] = {
-    "holds": ":green-badge[:material/check: holds]",
-    "holds if": ":orange-badge[:material/rule: holds if]",
-    "does not hold": ":red-badge[:material/close: does not hold]",
-    "not yet judged": ":gray-badge[:material/hourglass: not yet judged]",
-}
 _COLUMNS = {
     "batch": st.column_config.NumberColumn(width=60),
     "V": st.column_config.NumberColumn("V(γ + 1)", format="%.3f", help="The pass, in plain steps."),
@@ -77,7 +71,7 @@ def bad_draft(setup: Setup) -> None:
                 "at p = 0",
                 "One token per round, and all of its cost: the article's worst case.",
             )
-        claim(
+        claims.claim(
             "bad draft = no gain",
             "A draft that the target disagrees with is paid for and brings nothing.",
         )
@@ -127,7 +121,7 @@ def latency(setup: Setup) -> None:
     left, right = st.columns([3, 2], gap="large")
     with left:
         st.vega_lite_chart(break_results.load_spec(setup), width="stretch", key="load_chart")
-        claim(
+        claims.claim(
             "the target still does the same work",
             "Throughput stays because the target has as much to compute as before.",
         )
@@ -145,7 +139,7 @@ def latency(setup: Setup) -> None:
                 f"{whole.throughput_ratio.value:.3f}×. Reading the prompt is not made faster, and the "
                 "draft reads it too."
             )
-        claim(
+        claims.claim(
             "latency, not throughput",
             "It helps the one who waits; the server gives no more than before, or a little less.",
         )
@@ -169,11 +163,19 @@ def busy(setup: Setup) -> None:
     width = gamma + 1
     with st.container(horizontal=True):
         metric(
-            "The knee",
-            "never" if math.isinf(knee) else f"{knee:,.1f} tokens",
+            "Nearly free",
+            _tokens(break_results.nearly_free(setup), digits=0),
             f"per request; a round checks {width}",
+            f"The widest pass with V at most {break_results.NEARLY_FREE:g}, at this batch and context: it "
+            "takes no more than a tenth longer than one over a single token of each request.",
+        )
+        metric(
+            "The knee",
+            _tokens(knee, digits=1),
+            _at_knee(setup, knee),
             "Width of a pass at which computing takes as long as reading, at this batch and context. "
-            "Below 1: plain decoding computes already.",
+            "Below 1: plain decoding computes already. V there is how much longer such a pass takes than "
+            "one token's: the overlap exponent k under *Advanced* decides.",
         )
         metric(
             f"V({width})",
@@ -200,7 +202,7 @@ def busy(setup: Setup) -> None:
         st.vega_lite_chart(break_results.context_spec(setup), width="stretch", key="context_chart")
     with right:
         st.vega_lite_chart(break_results.batch_spec(setup), width="stretch", key="batch_chart")
-        claim(
+        claims.claim(
             "busy servers",
             "A server that is busy already has no idle compute to spend on guesses.",
         )
@@ -214,37 +216,18 @@ def busy(setup: Setup) -> None:
         )
 
 
-def claim(name: str, words: str) -> None:
-    """What the article claims, in our words, and what became of it: the badge says "if" already."""
-    found = break_results.judgement(name)
-    finding = found.finding.removeprefix("if ") if found.verdict == "holds if" else found.finding
-    with st.container(border=True):
-        st.markdown(f"**The article:** {words}  \n{BADGES[found.verdict]} {plain(finding)}")
+def _tokens(count: float, *, digits: int) -> str:
+    """A width of a pass in words."""
+    if math.isinf(count):
+        return "all" if digits == 0 else "never"
+    said = f"{count:,.{digits}f}"
+    return f"{said} token" if said == "1" else f"{said} tokens"
 
 
-def explanations() -> None:
-    """Questions to try, and what the predictions leave out."""
-    with st.expander("Try these", icon=":material/lightbulb:"):
-        st.markdown(
-            "1. Pull p to 0. How much slower than plain decoding is it, and why not by more?\n"
-            "2. Take *a draft model* and then *prompt lookup* at p = 0.4. Which break-even p is lower, "
-            "and what does the difference pay for?\n"
-            "3. Send 1,024 requests at once. Does the request or the server gain more, and which of the "
-            "two would your users notice?\n"
-            "4. Slide the batch until V(γ + 1) leaves 1. Is the knee above or below γ + 1 there?\n"
-            "5. Stay at batch 16 and slide the context up. Why does the gain rise again?\n"
-            "6. Let *the target itself* draft, with a short cache. At which batch and context does that pay?\n"
-            "7. Choose a mixture of experts. Why does a second request make its pass so much longer?"
-        )
-    with st.expander("Assumptions and limits", icon=":material/rule:"):
-        st.markdown(
-            "- **Times are predicted**: weights and caches read once per pass, arithmetic per token, "
-            "shares of bandwidth and arithmetic assumed (*Advanced*). Your engine's kernels decide how "
-            "far that holds; `specdec pass-cost --steps` fits it from measured step times.\n"
-            "- **Plain decoding at the same batch** is what a speedup compares with; where memory lets "
-            "fewer requests run with a draft, latency and throughput compare different batches and say so.\n"
-            "- **Every request holds the same context** and drafts the same γ; acceptance does not "
-            "depend on the batch.\n"
-            "- **Arithmetic is counted at 16 bits**, also for weights of few bits.\n"
-            "- **A mixture's experts are called independently and evenly**; real routers call fewer."
-        )
+def _at_knee(setup: Setup, knee: float) -> str:
+    """How long a pass at the knee takes, where there is one that a round could reach."""
+    if math.isinf(knee):
+        return "reading decides at any width"
+    if knee < 1.0:
+        return "computing decides already"
+    return f"V = {break_results.verify_at(setup, knee):.2f} there"

@@ -7,6 +7,7 @@ import streamlit as st
 from app_pages import state
 from app_pages.controls import show_problem
 from app_pages.deployment import log as last_log
+from app_pages.deployment import log_offer
 from app_pages.plain_text import plain
 from app_pages.your_engine import counts as counts_view
 from app_pages.your_engine import doctor as doctor_view
@@ -19,8 +20,8 @@ from app_pages.your_engine.sources import Facts, Given, observation, readings
 from real_runs.engines import Reading
 
 
-def page(explore: st.Page) -> None:
-    """Draw the page; `explore` is where a p can be taken."""
+def page(explore: st.Page, explain: st.Page, plan: st.Page) -> None:
+    """Draw the page; `explore` is where a p can be taken, the other two where the whole log can."""
     st.title("Your engine")
     st.markdown(
         "Engines print *accepted / drafted* and call it the acceptance rate. The formula needs p, the "
@@ -38,7 +39,7 @@ def page(explore: st.Page) -> None:
     if isinstance(found, str):
         st.error(plain(found), icon=":material/error:")
         return
-    _reading(given, _chosen(found), facts, explore)
+    _reading(given, _chosen(found), facts, (explore, explain, plan))
 
 
 def _chosen(found: tuple[Reading, ...]) -> int:
@@ -56,9 +57,13 @@ def _chosen(found: tuple[Reading, ...]) -> int:
     return titles.index(chosen) if chosen in titles else 0
 
 
-def _reading(given: Given, place: int, facts: Facts, explore: st.Page) -> None:
+def _reading(
+    given: Given, place: int, facts: Facts, pages: tuple[st.Page, st.Page, st.Page]
+) -> None:
+    explore, explain, plan = pages
     reading, settings = engine_results.reading_at(given, place), state.current()
     st.subheader(plain(reading.title))
+    ways = st.container()  # filled below, once it is known what the log gives
     try:
         observed = observation(reading, facts)
     except ValueError as error:
@@ -83,6 +88,8 @@ def _reading(given: Given, place: int, facts: Facts, explore: st.Page) -> None:
     st.subheader("Which draft length")
     report = fit_view.show(given, place, facts, times, settings)
     last_log.remember(given, place, facts, reading.title)
+    with ways:
+        log_offer.show_ways(explain, plan)
     by = groups_view.show(given, place, facts, observed)
     st.subheader("Take it along")
     take_view.show(given, place, facts, settings, observed=observed, report=report, by=by)
