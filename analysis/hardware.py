@@ -83,11 +83,11 @@ class Machine:
 
     `memory_share` and `operations_share` are the parts of bandwidth and arithmetic that are reached,
     `overlap` is the k of `PassCost`. `fixed_s` is what a pass takes beside its model (scheduling, sampling),
-    `layer_s` what each layer adds to that (launches, small kernels),
-    `arithmetic_bits` 8 computes with weights and activations of 8 bits both (W8A8), `token_s` what a token
-    does, `link_latency_s` one exchange between devices. The defaults are assumed, from public speeds (see above):
-    fit them from measured step times where there are some (`fit_pass_cost`). Raises ValueError for values
-    out of range and several devices without a link.
+    `layer_s` what each layer adds to that (launches, small kernels), `token_s` what a token does,
+    `link_latency_s` one exchange between devices. `arithmetic_bits` 8 computes with weights and activations
+    of 8 bits both (W8A8). The defaults are assumed, from public speeds (see above): fit them from measured
+    step times where there are some (`fit_pass_cost`). Raises ValueError for values out of range and several
+    devices without a link.
     """
 
     accelerator: Accelerator

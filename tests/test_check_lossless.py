@@ -200,7 +200,8 @@ def test_smallest_visible_is_the_inverse_of_samples_needed(size, power, rate):
     made = cells(np.full(4, 0.25 * samples))
 
     assert smallest_visible(samples, made.count - 1, **options) <= size if made.count > 1 else True
-    if made.count == 4:
+    eighth_less = samples - 1 - samples // 9  # where few samples leave one cell, it goes by eighths
+    if cells(np.full(4, 0.25 * eighth_less)).count == 4:
         assert smallest_visible(samples - 1, 3, **options) > size * (1 - 1e-9)
 
 
