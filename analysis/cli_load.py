@@ -165,12 +165,19 @@ def load_command(
         ),
         notes=(
             *([] if gamma is not None else [_CHOSEN.format(length, sent[0])]),
+            *([] if prompt_tokens is None else [_DECODING]),
             *_notes(points, deployment, held),
             *costs.notes,
             *costs.outside(runs, held, length),
         ),
     )
     emit(report, output)
+
+
+_DECODING = (
+    "Break-even batches are of decoding alone; what whole requests gain, prompts included, the ratios of the "
+    "table say."
+)
 
 
 def _held(prompt_tokens: int | None, output_tokens: int | None) -> int:

@@ -18,6 +18,8 @@ from analysis.pass_cost import PassCost
 from simulator import Estimate, Method
 from simulator._checks import FloatArray, as_count, as_nonnegative, as_probability
 
+_NUMBERS = (int, float, np.integer, np.floating)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
@@ -122,9 +124,9 @@ class Deployment:
 
     def check_batch(self, batch: float, context: float, *, drafting: bool) -> None:
         """ValueError unless the batch is at least 1 and fits the memory."""
-        batch, context = as_nonnegative("batch", batch), as_nonnegative("context", context)
-        if batch < 1.0:
-            raise ValueError(f"batch must be at least 1; got {batch:g}.")
+        context = as_nonnegative("context", context)
+        if not isinstance(batch, _NUMBERS) or not 1.0 <= batch < math.inf:
+            raise ValueError(f"batch must be at least 1; got {batch!r}.")
         most = self.most_requests(context, drafting=drafting)
         if self.memory is None or batch <= most:
             return
