@@ -13,24 +13,30 @@ HALF = 0.5
 """Of what a round takes beyond a plain step, from which on a part dominates."""
 
 
+def overhead_steps(known: Known) -> float | None:
+    """What a round takes beside its passes, as printed [plain steps]; None without it or a plain speed."""
+    clock = known.observation.clock
+    plain = plain_step(clock, clock.running or known.observation.batch or 1.0)
+    return None if clock.overhead_s is None or plain is None else clock.overhead_s / plain
+
+
 def printed_overhead(known: Known) -> Iterator[Finding]:
     """Time beside all passes that is at least half of what a round can take beyond a plain step.
 
     That is at most (most tokens per round) / speedup − 1 plain steps.
     """
-    clock = known.observation.clock
-    plain = plain_step(clock, clock.running or known.observation.batch or 1.0)
+    seconds, spent = known.observation.clock.overhead_s, overhead_steps(known)
     most = _most_tokens(known)
-    if clock.overhead_s is None or plain is None or most is None:
+    if seconds is None or spent is None or most is None:
         return
     if known.time is None or known.time.speedup is None:
         return
-    spent, beyond = clock.overhead_s / plain, most / known.time.speedup.range[0] - 1.0
+    beyond = most / known.time.speedup.range[0] - 1.0
     if spent < HALF * beyond:
         return
     yield Finding(
         code="fixed_overhead_dominates",
-        evidence=f"{known.prefix}a round takes {1000.0 * clock.overhead_s:g} ms beside its passes, "
+        evidence=f"{known.prefix}a round takes {1000.0 * seconds:g} ms beside its passes, "
         f"{spent:.2f} plain steps; all that it takes beyond one plain step is {beyond:.2f} at most.",
         reason="That time is spent by no model: launches without CUDA graphs, synchronisation, the host, "
         "pipeline stages that wait.",

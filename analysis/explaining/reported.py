@@ -8,6 +8,7 @@ from dataclasses import replace
 from analysis.diagnosis.derived import Derived
 from analysis.diagnosis.finding import Finding
 from analysis.diagnosis.known import Known, know
+from analysis.diagnosis.printed_cost import overhead_steps
 from analysis.doctor import diagnose
 from analysis.explaining.break_even import PROPORTIONAL, OtherLengths, scaled_lengths
 from analysis.explaining.building import built, ceiling, full_drafts, one_p
@@ -17,7 +18,6 @@ from analysis.explaining.findings import applying
 from analysis.explaining.parts import PartKind, Share
 from analysis.explaining.refusing import refusal
 from analysis.explaining.splitting import EDGE, Given, VerifyCosts, split
-from analysis.round_time import plain_step
 from simulator import Observation
 from simulator._checks import as_nonnegative
 
@@ -93,7 +93,7 @@ def explain_measured(
             cost_ratio=cost_ratio,
             line=line,
             predicted=frozenset(predicted),
-            overhead=_printed_overhead(seen[0]),
+            overhead=_printed_overhead(known),
         ),
     )
     frame = replace(
@@ -107,13 +107,9 @@ def explain_measured(
     )
 
 
-def _printed_overhead(observation: Observation) -> Derived | None:
-    """Time of a round beside its passes in plain steps, where the source prints both."""
-    clock = observation.clock
-    plain = plain_step(clock, clock.running or observation.batch or 1.0)
-    if clock.overhead_s is None or plain is None:
-        return None
-    return Derived.exactly(clock.overhead_s / plain, "as printed, in plain steps")
+def _printed_overhead(known: Known) -> Derived | None:
+    steps = overhead_steps(known)
+    return None if steps is None else Derived.exactly(steps, "as printed, in plain steps")
 
 
 def _ordered(

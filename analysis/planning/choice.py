@@ -42,11 +42,6 @@ class PlanChoice:
         return self.best.flat
 
     @property
-    def shortest_flat(self) -> int:
-        """The shortest of them, which wastes the fewest operations."""
-        return self.best.flat[0]
-
-    @property
     def ties(self) -> tuple[int, ...]:
         """Draft lengths that the error does not tell from the best."""
         return self.best.ties
