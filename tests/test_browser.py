@@ -101,6 +101,18 @@ def wait_for_url(page, pattern):
     page.wait_for_url(re.compile(pattern), wait_until="commit")
 
 
+def settle(page):
+    """Wait until the script rests and nothing on the page moves any more."""
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+    where = (
+        "[...document.querySelectorAll('[data-testid=stMain] h1, canvas')]"
+        ".map(node => node.getBoundingClientRect().top).join()"
+    )
+    before = None
+    while before != (before := page.evaluate(where)):
+        page.wait_for_timeout(300)
+
+
 def no_sideways_scroll(page):
     return page.evaluate(
         "[document.documentElement, document.querySelector('[data-testid=stMain]')]"

@@ -8,6 +8,7 @@ from test_browser import (
     chromium,  # noqa: F401
     no_sideways_scroll,
     see,
+    settle,
     shows,
     slider,
     visit,  # noqa: F401
@@ -41,18 +42,6 @@ def choose(page, label, option):
     page.get_by_role("option", name=option, exact=True).click()
 
 
-def settle(page):
-    """Wait until the script rests and nothing on the page moves any more."""
-    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
-    where = (
-        "[...document.querySelectorAll('[data-testid=stMain] h1, canvas')]"
-        ".map(node => node.getBoundingClientRect().top).join()"
-    )
-    before = None
-    while before != (before := page.evaluate(where)):
-        page.wait_for_timeout(300)
-
-
 def edit(page, row, column, text):
     """Type into a cell as a reader does. Cells are painted, so they are found by place."""
     table = page.get_by_test_id("stDataFrame").first
@@ -65,6 +54,8 @@ def edit(page, row, column, text):
     editor.fill(text)
     page.keyboard.press("Enter")
     editor.wait_for(state="hidden")
+    page.wait_for_timeout(500)  # the edit is on its way; another one before its answer would be lost
+    settle(page)
 
 
 def test_ten_fast_presses_on_the_temperature_all_arrive(visit):  # noqa: F811
