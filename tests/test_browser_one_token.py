@@ -54,7 +54,9 @@ def edit(page, row, column, text):
     editor.fill(text)
     page.keyboard.press("Enter")
     editor.wait_for(state="hidden")
-    page.wait_for_timeout(500)  # the edit is on its way; another one before its answer would be lost
+    page.wait_for_timeout(
+        500
+    )  # the edit is on its way; another one before its answer would be lost
     settle(page)
 
 
