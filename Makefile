@@ -25,7 +25,7 @@ test: $(VENV)/.test $(VENV)/.real-model ## Run all tests that need no browser
 	@$(BIN)/python -m pytest
 
 test-browser: $(VENV)/.browser ## Drive the app in a real Chromium (CHROMIUM=path if not /usr/bin/chromium)
-	@$(BIN)/python -m pytest -m browser tests
+	@$(BIN)/python -m pytest -m browser --reruns 1 -r fER tests
 
 lint: $(VENV)/.dev ## Linter, formatter and types
 	@$(BIN)/ruff check .

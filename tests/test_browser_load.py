@@ -2,15 +2,20 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
-from test_browser import (
+from browsing import (
     address,  # noqa: F401 — fixtures are taken over by name
+    choose,
     chromium,  # noqa: F401
+    download,
+    enter,
+    follow,
     no_sideways_scroll,
+    press,
     see,
     settle,
+    shared_link,
     shows,
     slider,
     visit,  # noqa: F401
@@ -37,15 +42,8 @@ def metric(page, label):
 
 
 def to(page, name, heading):
-    page.get_by_role("link", name=name, exact=True).first.click()
+    follow(page, name)
     page.get_by_role("heading", name=heading, exact=True).wait_for()
-
-
-def download(page, name):
-    settle(page)  # a button that is drawn anew takes no press
-    with page.expect_download() as taken:
-        page.get_by_test_id("stDownloadButton").get_by_text(name, exact=True).first.click()
-    return Path(taken.value.path()).read_bytes()
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -62,11 +60,9 @@ def test_every_page_fits_in_both_schemes(visit, path, scheme, width):  # noqa: F
 def test_one_deployment_goes_through_three_pages_and_a_link(visit):  # noqa: F811
     page = visit("where_it_breaks")
     see(page, f"γ = 4 gains: {net()} at batch 1.")
-    page.get_by_label("Requests at once, typed").fill("32")
-    page.keyboard.press("Enter")
+    enter(page, page.get_by_label("Requests at once, typed"), "32")
     see(page, f"γ = 4 gains: {net(batch=32)} at batch 32.")
-    page.get_by_label("Acceptance p, typed").fill("0.75")
-    page.keyboard.press("Enter")
+    enter(page, page.get_by_label("Acceptance p, typed"), "0.75")
     expected = net(batch=32, p=0.75)
     see(page, f"γ = 4 gains: {expected} at batch 32.")
     wait_for_url(page, r"where_it_breaks\?.*batch=32")
@@ -75,8 +71,7 @@ def test_one_deployment_goes_through_three_pages_and_a_link(visit):  # noqa: F81
     wait_for_url(page, r"explain\?.*batch=32")
     to(page, "Plan", "Plan")
     see(page, "Tell your engine")
-    page.get_by_role("button", name="Share").click()
-    link = page.get_by_test_id("stCode").filter(has_text="http://").inner_text().strip()
+    link = shared_link(page)
     assert "batch=32" in link
     assert "p=0.75" in link
     again = visit(link.split("/", 3)[3].replace("plan", "explain"))
@@ -128,8 +123,7 @@ def test_bad_typing_gets_a_sentence(visit):  # noqa: F811
     page = visit("where_it_breaks")
     see(page, "γ = 4 gains")
     devices = page.get_by_label("Devices", exact=True)
-    devices.fill("0.5")
-    page.keyboard.press("Enter")
+    enter(page, devices, "0.5")
     see(page, "devices must be a whole number in [1, 64]; got 0.5. It stays at 1.")
     shows(devices, "1")
 
@@ -137,11 +131,9 @@ def test_bad_typing_gets_a_sentence(visit):  # noqa: F811
 def test_another_machine_and_a_config_of_ones_own(visit, tmp_path):  # noqa: F811
     page = visit("explain")
     metric(page, "Net speedup").get_by_text(net()).wait_for()
-    page.get_by_role("combobox", name="Machine").click()
-    page.get_by_role("option", name="H200", exact=True).click()
+    choose(page, "Machine", "H200", exact=True)
     metric(page, "Net speedup").get_by_text(net(card="H200")).wait_for()
-    page.get_by_role("combobox", name="Target").click()
-    page.get_by_role("option", name="your own, from its config.json").click()
+    choose(page, "Target", "your own, from its config.json")
     config = {
         "model_type": "llama", "architectures": ["LlamaForCausalLM"], "num_hidden_layers": 24,
         "hidden_size": 2048, "num_attention_heads": 16, "num_key_value_heads": 8,
@@ -159,43 +151,40 @@ def test_another_machine_and_a_config_of_ones_own(visit, tmp_path):  # noqa: F81
 
 def test_a_log_is_explained_and_planned_with(visit):  # noqa: F811
     page = visit("your_engine")
-    page.get_by_role("combobox", name="Or a log from a public report").click()
-    page.get_by_role("option", name=REPORT).first.click()
+    choose(page, "Or a log from a public report", REPORT)
     see(page, "What the doctor says")
     see(page, "Take it along")
     to(page, "Explain", "Explain")
-    page.get_by_role("combobox", name="Explain").click()
-    page.get_by_role("option", name="the log on Your engine").click()
+    choose(page, "Explain", "the log on Your engine")
     see(page, "What the doctor says")
     to(page, "Plan", "Plan")
-    page.get_by_role("combobox", name="Acceptance").click()
-    page.get_by_role("option", name="the log on Your engine").click()
+    choose(page, "Acceptance", "the log on Your engine")
     wait_for_url(page, r"accept=log")
     see(page, "Tell your engine")
 
 
 def test_your_engine_leads_to_the_plan_and_the_explanation_of_a_log(visit):  # noqa: F811
     page = visit("your_engine")
-    page.get_by_role("button", name="Show me an example").click()
-    page.get_by_role("button", name="Plan with this").click()
+    press(page, "Show me an example")
+    press(page, "Plan with this")
     page.get_by_role("heading", name="Plan", exact=True).wait_for()
     wait_for_url(page, r"plan\?.*accept=log")
     see(page, "Tell your engine")
     to(page, "Your engine", "Your engine")
-    page.get_by_role("button", name="Explain this").click()
+    press(page, "Explain this")
     page.get_by_role("heading", name="Explain", exact=True).wait_for()
     wait_for_url(page, r"explain\?.*source=log")
-    page.get_by_role("button", name="Predict with its acceptance instead").click()
+    press(page, "Predict with its acceptance instead")
     metric(page, "Net speedup").wait_for()
 
 
 def test_a_log_is_offered_where_it_is_not_used(visit):  # noqa: F811
     page = visit("your_engine")
-    page.get_by_role("button", name="Show me an example").click()
+    press(page, "Show me an example")
     see(page, "Take it along")
     to(page, "Plan", "Plan")
     see(page, "Your log is at hand")
-    page.get_by_role("button", name="Use its acceptance").click()
+    press(page, "Use its acceptance")
     wait_for_url(page, r"plan\?.*accept=log")
     page.get_by_text("Your log is at hand").wait_for(state="detached")
 
@@ -203,12 +192,10 @@ def test_a_log_is_offered_where_it_is_not_used(visit):  # noqa: F811
 def test_a_machine_of_ones_own_numbers_goes_into_the_link(visit):  # noqa: F811
     page = visit("where_it_breaks")
     see(page, f"γ = 4 gains: {net()}")
-    page.get_by_role("combobox", name="Machine").click()
-    page.get_by_role("option", name="your own numbers").click()
+    choose(page, "Machine", "your own numbers")
     bandwidth = page.get_by_label("Memory bandwidth (GB/s)", exact=True)
     shows(bandwidth, "3350")
-    bandwidth.fill("900")
-    page.keyboard.press("Enter")
+    enter(page, bandwidth, "900")
     slower = net(card="own", bandwidth=900.0)
     see(page, f"γ = 4 gains: {slower}")
     wait_for_url(page, r"card=own.*gbs=900")
@@ -219,12 +206,10 @@ def test_a_machine_of_ones_own_numbers_goes_into_the_link(visit):  # noqa: F811
 def test_a_number_becomes_unknown_again(visit):  # noqa: F811
     page = visit("explain?source=numbers&tau=2.92&tps=88&plain=52.5&gamma=3")
     metric(page, "Net speedup").get_by_text("1.676×").wait_for()
-    page.get_by_label("Tokens per second without it", exact=True).fill("")
-    page.keyboard.press("Enter")
+    enter(page, page.get_by_label("Tokens per second without it", exact=True), "")
     see(page, "the speed without speculation")
     shows(page.get_by_label("Tokens per second without it", exact=True), "")
-    page.get_by_label("Tokens per second without it", exact=True).fill("44")
-    page.keyboard.press("Enter")
+    enter(page, page.get_by_label("Tokens per second without it", exact=True), "44")
     metric(page, "Net speedup").get_by_text("2.000×").wait_for()
 
 
@@ -247,11 +232,9 @@ def test_files_come_down(visit):  # noqa: F811
 def test_an_own_schedule_is_checked_from_the_keyboard(visit):  # noqa: F811
     page = visit("plan?context=512")
     field = page.get_by_label("Your schedule", exact=True)
-    field.fill("1-16:8, 17-:4")
-    page.keyboard.press("Enter")
+    enter(page, field, "1-16:8, 17-:4")
     see(page, "The schedule loses")
     wait_for_url(page, r"schedule=")
-    field.fill("1-16:8, 18-:4")
-    page.keyboard.press("Enter")
+    enter(page, field, "1-16:8, 18-:4")
     see(page, "a schedule must have no gaps: after batch 16 comes 17")
     shows(page.get_by_label("Your schedule", exact=True), "1-16:8, 17-:4")

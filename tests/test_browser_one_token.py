@@ -3,12 +3,16 @@
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from test_browser import (
+from browsing import (
     address,  # noqa: F401 — fixtures are taken over by name
+    choose,
     chromium,  # noqa: F401
+    follow,
     no_sideways_scroll,
+    press,
     see,
     settle,
+    shared_link,
     shows,
     slider,
     visit,  # noqa: F401
@@ -35,11 +39,6 @@ def sees_p(page, **choice):
     from playwright.sync_api import expect  # noqa: PLC0415
 
     expect(metric(page, "p under this rule")).to_have_text(p_of(**choice), timeout=20_000)
-
-
-def choose(page, label, option):
-    page.get_by_role("combobox", name=label).click()
-    page.get_by_role("option", name=option, exact=True).click()
 
 
 def edit(page, row, column, text):
@@ -82,7 +81,7 @@ def test_the_rule_is_chosen_by_keyboard(visit):  # noqa: F811
     page.keyboard.press("ArrowUp")
     see(page, "Lossless for drawn drafts")
     settle(page)
-    choose(page, "Rule", RULE_NAMES["typical_acceptance"])
+    choose(page, "Rule", RULE_NAMES["typical_acceptance"], exact=True)
     see(page, "Lossy here.")
     sees_p(page, pair="disagree", rule="typical_acceptance")
     wait_for_url(page, r"rule=typical_acceptance")
@@ -92,12 +91,11 @@ def test_drawing_on_and_the_link_to_it(visit):  # noqa: F811
     page = visit("one_token?rule=sample_and_match")
     see(page, "Decision 1 of 20,000")
     for number in (2, 3, 4):
-        page.get_by_role("button", name="Next draw").click()
+        press(page, "Next draw")
         see(page, f"Decision {number} of 20,000")
     wait_for_url(page, r"draw=4$")
     settle(page)  # an open popover goes with the redraw of what it hangs on
-    page.get_by_role("button", name="Share").click()
-    link = page.get_by_test_id("stCode").filter(has_text="http://").inner_text().strip()
+    link = shared_link(page)
     said = [parse_qs(urlsplit(text).query) for text in (link, page.url)]
     assert said[0] == said[1] == {"rule": ["sample_and_match"], "draw": ["4"]}
     assert urlsplit(link).path == urlsplit(page.url).path
@@ -132,7 +130,7 @@ def test_no_problem_of_a_link_is_lost_when_a_shared_number_is_mended(visit):  # 
     see(page, "got 0. Decision 1 is told instead.")
     settle(page)
     assert page.get_by_text("got nan.").count() == page.get_by_text("got 0.").count() == 1
-    page.get_by_role("button", name="Next draw").click()
+    press(page, "Next draw")
     see(page, "Decision 2 of 20,000")
     page.get_by_text("got 0.").wait_for(state="hidden")
 
@@ -157,12 +155,12 @@ def test_every_input_can_be_reached_by_the_tab_key(visit):  # noqa: F811
 def test_settings_are_kept_on_other_pages_and_by_the_browser_s_back(visit):  # noqa: F811
     page = visit("one_token?pair=sharp&rule=one_hot&t=0.8")
     sees_p(page, pair="sharp", rule="one_hot", temperature=0.8)
-    page.get_by_role("link", name="Explore").first.click()
+    follow(page, "Explore")
     see(page, "Does speculative decoding pay?")
-    page.get_by_role("link", name="One token").first.click()
+    follow(page, "One token")
     sees_p(page, pair="sharp", rule="one_hot", temperature=0.8)
     wait_for_url(page, r"rule=one_hot")
-    choose(page, "Two opinions", "Identical")
+    choose(page, "Two opinions", "Identical", exact=True)
     sees_p(page, pair="same", rule="one_hot", temperature=0.8)
     page.go_back()
     page.wait_for_timeout(1_500)

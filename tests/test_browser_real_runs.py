@@ -1,18 +1,17 @@
 """The page of measured runs in a real Chromium: two files go up, numbers and files come down."""
 
-from pathlib import Path
-
 import pytest
-from measured_runs import measured_run
-from run_files import write_run
-from test_browser import (
+from browsing import (
     address,  # noqa: F401 — fixtures are taken over by name
     chromium,  # noqa: F401
+    download,
+    follow,
     no_sideways_scroll,
     see,
-    settle,
     visit,  # noqa: F401
 )
+from measured_runs import measured_run
+from run_files import write_run
 
 pytestmark = pytest.mark.browser
 SURE = {"acceptance": (1.0,), "length": 90, "gammas": (2, 4, 8)}
@@ -31,11 +30,8 @@ def test_a_run_goes_up_and_fits_in_both_schemes(visit, tmp_path, scheme, width):
     see(page, "Pays: best measured γ = 8, 3.51×")
     page.locator("canvas, svg.marks").nth(2).wait_for()  # three charts
     assert no_sideways_scroll(page)
-    settle(page)  # a button that is drawn anew takes no press
     for name, start in (("CSV", b"run,gamma,"), ("JSON", b"{"), ("PNG", b"\x89PNG")):
-        with page.expect_download() as download:
-            page.get_by_test_id("stDownloadButton").filter(has_text=name).click()
-        assert Path(download.value.path()).read_bytes().startswith(start)
+        assert download(page, name).startswith(start)
 
 
 def test_a_broken_upload_gets_a_sentence_and_a_good_one_follows(visit, tmp_path):  # noqa: F811
@@ -46,5 +42,5 @@ def test_a_broken_upload_gets_a_sentence_and_a_good_one_follows(visit, tmp_path)
     page.locator("input[type=file]").set_input_files([folder / "requests.jsonl"])
     see(page, "Pays: best measured γ = 8, 3.51×")
     page.get_by_role("tab", name="Predicted").click()
-    page.get_by_role("link", name="Explore").first.click()
+    follow(page, "Explore")
     see(page, "Does speculative decoding pay?")

@@ -5,11 +5,17 @@ import re
 from pathlib import Path
 
 import pytest
-from test_browser import (
+from browsing import (
     address,  # noqa: F401 — fixtures are taken over by name
+    choose,
     chromium,  # noqa: F401
+    download,
+    enter,
+    follow,
     no_sideways_scroll,
+    press,
     see,
+    shared_link,
     shows,
     slider,
     visit,  # noqa: F401
@@ -20,11 +26,6 @@ pytestmark = pytest.mark.browser
 LOG = Path(__file__).parent / "logs" / "llamacpp_server.log"
 REPORT = "club-3090 105"
 SIZES = [(width, scheme) for width in (390, 1200) for scheme in ("light", "dark")]
-
-
-def choose(page, label, option):
-    page.get_by_role("combobox", name=label).click()
-    page.get_by_role("option", name=option).first.click()
 
 
 def show_report(page):
@@ -50,7 +51,7 @@ def test_a_read_log_fits_in_both_schemes(visit, width, scheme):  # noqa: F811
 @pytest.mark.parametrize(("width", "scheme"), SIZES)
 def test_a_comparison_fits_in_both_schemes(visit, width, scheme):  # noqa: F811
     page = visit("compare", viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page.get_by_role("button", name="Show me an example").click()
+    press(page, "Show me an example")
     see(page, "The run after decodes 66.7 % faster")
     page.locator("canvas, svg.marks").nth(1).wait_for()
     page.wait_for_timeout(500)
@@ -72,9 +73,7 @@ def test_a_real_log_goes_up_and_everything_comes_down(visit, tmp_path):  # noqa:
         ("speculation_profile.json", b"{"),
     )
     for name, start in kinds:
-        with page.expect_download() as download:
-            page.get_by_test_id("stDownloadButton").filter(has_text=name).click()
-        content = Path(download.value.path()).read_bytes()
+        content = download(page, name)
         assert content.startswith(start)
         if start == b"{":
             assert json.loads(content)
@@ -102,11 +101,11 @@ def test_a_cost_moves_the_best_length_from_the_keyboard(visit):  # noqa: F811
 
 def test_the_log_is_still_there_after_a_look_at_another_page(visit):  # noqa: F811
     page = visit("your_engine")
-    page.get_by_role("button", name="Show me an example").click()
+    press(page, "Show me an example")
     see(page, "How the lines were read")
-    page.get_by_role("link", name="Convert").first.click()
+    follow(page, "Convert")
     see(page, "The same in other words")
-    page.get_by_role("link", name="Your engine").first.click()
+    follow(page, "Your engine")
     see(page, "How the lines were read")
 
 
@@ -123,12 +122,10 @@ def test_a_converted_number_is_shared_by_its_link(visit):  # noqa: F811
     assert page.url.endswith("/convert")
     page.get_by_text("full drafts", exact=True).first.click()
     wait_for_url(page, r"known=full_drafts")
-    page.get_by_label("Value", exact=True).fill("0.6")
-    page.keyboard.press("Enter")
+    enter(page, page.get_by_label("Value", exact=True), "0.6")
     see(page, "tokens per round = 2.4 (2.2 to 2.6)")
     wait_for_url(page, r"value=0\.6")
-    page.get_by_role("button", name="Share").click()
-    link = page.get_by_test_id("stCode").filter(has_text="http://").inner_text().strip()
+    link = shared_link(page)
     again = visit(link.split("/", 3)[3])
     see(again, "tokens per round = 2.4 (2.2 to 2.6)")
     shows(again.get_by_label("Value", exact=True), "0.6")
@@ -154,9 +151,6 @@ def test_two_files_are_compared_and_a_regression_is_asked_for(visit, tmp_path): 
         ("Configured draft length, if the logs are silent", "3"),
         ("Slowdown that must not be exceeded (%)", "10"),
     ):
-        page.get_by_label(label, exact=True).fill(value)
-        page.keyboard.press("Enter")
+        enter(page, page.get_by_label(label, exact=True), value)
     see(page, "A regression: it is slower by more than 10 %.")
-    with page.expect_download() as download:
-        page.get_by_test_id("stDownloadButton").filter(has_text="JSON").click()
-    assert json.loads(Path(download.value.path()).read_bytes())["command"] == "compare"
+    assert json.loads(download(page, "JSON"))["command"] == "compare"
