@@ -144,8 +144,11 @@ def shared_link(page):
 def download(page, name):
     """The bytes behind a download button."""
     settle(page)
+    named = page.get_by_text(
+        name, exact=True
+    )  # twice, one for narrow windows: the visible one is not said
     with page.expect_download() as taken:
-        page.get_by_test_id("stDownloadButton").get_by_text(name, exact=True).first.click()
+        page.get_by_test_id("stDownloadButton").filter(has=named).first.click()
     return Path(taken.value.path()).read_bytes()
 
 
