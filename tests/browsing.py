@@ -98,15 +98,19 @@ def wait_for_url(page, pattern):
     page.wait_for_url(re.compile(pattern), wait_until="commit")
 
 
+RESTS = """() => {
+    const running = document.querySelector('[data-testid=stApp]').dataset.testScriptState !== 'notRunning';
+    const parts = document.querySelectorAll('[data-testid=stMain] h1, canvas');
+    return running ? null : [...parts].map(part => part.getBoundingClientRect().top).join();
+}"""
+
+
 def settle(page):
-    """Wait until the script rests and nothing on the page moves any more."""
+    """Wait until the script rests, and nothing on the page moves: twice the same, a moment apart."""
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
-    where = (
-        "[...document.querySelectorAll('[data-testid=stMain] h1, canvas')]"
-        ".map(node => node.getBoundingClientRect().top).join()"
-    )
     before = None
-    while before != (before := page.evaluate(where)):
+    while (now := page.evaluate(RESTS)) is None or now != before:
+        before = now
         page.wait_for_timeout(300)
 
 
