@@ -106,12 +106,14 @@ RESTS = """() => {
 
 
 def settle(page):
-    """Wait until the script rests, and nothing on the page moves: twice the same, a moment apart."""
-    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
-    before = None
-    while (now := page.evaluate(RESTS)) is None or now != before:
-        before = now
-        page.wait_for_timeout(300)
+    """Wait until the script rests and nothing on the page moves, for two looks in a row after the first.
+
+    A press reaches the script only after a moment: one look could come before it begins to run.
+    """
+    seen = []
+    while len(seen) < 3 or seen[-1] is None or len(set(seen[-3:])) > 1:
+        seen.append(page.evaluate(RESTS))
+        page.wait_for_timeout(250)
 
 
 def enter(page, field, text):

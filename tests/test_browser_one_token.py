@@ -77,9 +77,11 @@ def test_the_rule_is_chosen_by_keyboard(visit):  # noqa: F811
     settle(page)  # a click while the page is still being drawn goes to what it replaces
     page.get_by_text("chosen: its most likely word").click()
     see(page, "Lossy here.")
+    wait_for_url(page, r"picked=chosen")
     settle(page)
     page.get_by_role("radio", name="chosen: its most likely word").press("ArrowUp")
     see(page, "Lossless for drawn drafts")
+    wait_for_url(page, r"pair=disagree$")
     choose(page, "Rule", RULE_NAMES["typical_acceptance"], exact=True)
     see(page, "Lossy here.")
     sees_p(page, pair="disagree", rule="typical_acceptance")
