@@ -1,81 +1,7 @@
-"""A real Chromium before a real server of the app: fixtures, and what a visitor does, once the page rests."""
+"""What a visitor of the app does in a real Chromium, once the page rests."""
 
-import os
 import re
 from pathlib import Path
-
-import pytest
-
-import analysis as an
-from app_pages.server import running_app
-
-APP = Path(__file__).resolve().parents[1] / "app.py"
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
-# Streamlit looks for its server below the page's own path first when a sub-page is opened directly.
-HARMLESS = re.compile(r"/_stcore/(health|host-config)")
-
-
-@pytest.fixture(scope="module")
-def address():
-    with running_app(APP) as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    from playwright.sync_api import sync_playwright  # noqa: PLC0415
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def visit(chromium, address):
-    """Opens a path in a fresh context; in the end nobody may have called another host or erred."""
-    contexts, wrong = [], []
-
-    def open_page(path="", **options):
-        context = chromium.new_context(**{"viewport": {"width": 1200, "height": 1000}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(20_000)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("requestfailed", lambda request: wrong.append(f"failed: {request.url}"))
-        page.on("request", lambda request: _check_host(request.url, address, wrong))
-        page.on("console", lambda message: _check_console(message, wrong))
-        page.goto(f"{address}/{path}")
-        page.wait_for_selector("h1")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert wrong == []
-
-
-def _check_host(url, address, wrong):
-    if not url.startswith((address, "data:", "blob:")):
-        wrong.append(f"foreign host: {url}")
-
-
-def _check_console(message, wrong):
-    if message.type == "error" and not HARMLESS.search(message.location.get("url", "")):
-        wrong.append(message.text)
-
-
-def pays(p=0.7, gamma=4, cost_ratio=0.1):
-    """How the verdict begins."""
-    return f"Pays: {an.speedup(p, gamma, cost_ratio):.2f}× faster at γ = {gamma}"
 
 
 def slider(page, label):
@@ -98,6 +24,7 @@ def wait_for_url(page, pattern):
     page.wait_for_url(re.compile(pattern), wait_until="commit")
 
 
+BETWEEN_LOOKS_MS, MOST_LOOKS = 250, 80
 RESTS = """() => {
     const running = document.querySelector('[data-testid=stApp]').dataset.testScriptState !== 'notRunning';
     const parts = document.querySelectorAll('[data-testid=stMain] h1, canvas');
@@ -112,8 +39,9 @@ def settle(page):
     """
     seen = []
     while len(seen) < 3 or seen[-1] is None or len(set(seen[-3:])) > 1:
+        assert len(seen) < MOST_LOOKS, f"the page at {page.url} does not come to rest"
         seen.append(page.evaluate(RESTS))
-        page.wait_for_timeout(250)
+        page.wait_for_timeout(BETWEEN_LOOKS_MS)
 
 
 def enter(page, field, text):
@@ -150,9 +78,8 @@ def shared_link(page):
 def download(page, name):
     """The bytes behind a download button."""
     settle(page)
-    named = page.get_by_text(
-        name, exact=True
-    )  # twice, one for narrow windows: the visible one is not said
+    # The name is there twice, once for narrow windows; which of the two can be seen is not known here.
+    named = page.get_by_text(name, exact=True)
     with page.expect_download() as taken:
         page.get_by_test_id("stDownloadButton").filter(has=named).first.click()
     return Path(taken.value.path()).read_bytes()

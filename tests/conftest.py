@@ -1,8 +1,10 @@
-"""Fixed seeds, independent of order: every check holds for any seed, so none was chosen."""
+"""Fixed seeds, independent of order: every check holds for any seed, so none was chosen. And a browser."""
 
 from __future__ import annotations
 
 import os
+import re
+from pathlib import Path
 from zlib import crc32
 
 # One thread: several slow one another down a hundredfold where something else holds a core.
@@ -11,6 +13,19 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import pytest
 from hypothesis import settings
+
+APP = Path(__file__).resolve().parents[1] / "app.py"
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+# Streamlit looks for its server below the page's own path first when a sub-page is opened directly.
+HARMLESS = re.compile(r"/_stcore/(health|host-config)")
 
 SUITE_SEED = 20221130  # the month of arXiv 2211.17192
 
@@ -35,3 +50,55 @@ def small_draft_folder(tmp_path_factory):
     from small_models import save_model  # noqa: PLC0415
 
     return save_model(tmp_path_factory.mktemp("models") / "small-draft", noise=0.05)
+
+
+@pytest.fixture(scope="module")
+def address():
+    from app_pages.server import running_app  # noqa: PLC0415 — only browser tests need it
+
+    with running_app(APP) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(chromium, address):
+    """Opens a path in a fresh context; in the end nobody may have called another host or erred."""
+    contexts, wrong = [], []
+
+    def open_page(path="", **options):
+        context = chromium.new_context(**{"viewport": {"width": 1200, "height": 1000}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("requestfailed", lambda request: wrong.append(f"failed: {request.url}"))
+        page.on("request", lambda request: _check_host(request.url, address, wrong))
+        page.on("console", lambda message: _check_console(message, wrong))
+        page.goto(f"{address}/{path}")
+        page.wait_for_selector("h1")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def _check_host(url, address, wrong):
+    if not url.startswith((address, "data:", "blob:")):
+        wrong.append(f"foreign host: {url}")
+
+
+def _check_console(message, wrong):
+    if message.type == "error" and not HARMLESS.search(message.location.get("url", "")):
+        wrong.append(message.text)

@@ -4,20 +4,16 @@ import re
 
 import pytest
 from browsing import (
-    address,  # noqa: F401 — fixtures are taken over by name
     choose,
-    chromium,  # noqa: F401
     download,
     enter,
     follow,
     no_sideways_scroll,
-    pays,
     press,
     see,
     shared_link,
     shows,
     slider,
-    visit,  # noqa: F401
     wait_for_url,
 )
 
@@ -28,7 +24,12 @@ from app_pages.server import running_app
 pytestmark = pytest.mark.browser
 
 
-def test_arrow_key_moves_number_formula_and_address(visit):  # noqa: F811
+def pays(p=0.7, gamma=4, cost_ratio=0.1):
+    """How the verdict begins."""
+    return f"Pays: {an.speedup(p, gamma, cost_ratio):.2f}× faster at γ = {gamma}"
+
+
+def test_arrow_key_moves_number_formula_and_address(visit):
     page = visit()
     see(page, pays())
     slider(page, "Acceptance p").focus()
@@ -41,7 +42,7 @@ def test_arrow_key_moves_number_formula_and_address(visit):  # noqa: F811
 
 @pytest.mark.parametrize("start", [0.5, 0.7])  # 0.7: also leaves the preset's list entry
 @pytest.mark.parametrize("delay", [0, 20, None])
-def test_fast_presses_all_arrive_everywhere(visit, start, delay):  # noqa: F811
+def test_fast_presses_all_arrive_everywhere(visit, start, delay):
     page = visit(f"?p={start}")
     see(page, pays(p=start))
     slider(page, "Acceptance p").focus()
@@ -61,7 +62,7 @@ def test_fast_presses_all_arrive_everywhere(visit, start, delay):  # noqa: F811
     see(page, pays(p=end))
 
 
-def test_fast_presses_on_the_step(visit):  # noqa: F811
+def test_fast_presses_on_the_step(visit):
     page = visit("one_round")
     see(page, "A blank sheet")
     slider(page, "Step").focus()
@@ -72,7 +73,7 @@ def test_fast_presses_on_the_step(visit):  # noqa: F811
     shows(slider(page, "Step"), "8")
 
 
-def test_typing_goes_on_in_the_same_field(visit):  # noqa: F811
+def test_typing_goes_on_in_the_same_field(visit):
     page = visit()
     see(page, pays())
     enter(page, page.get_by_label("Acceptance p, typed"), "0.5")
@@ -84,7 +85,7 @@ def test_typing_goes_on_in_the_same_field(visit):  # noqa: F811
     see(page, pays(p=0.625))
 
 
-def test_a_cleared_field_changes_nothing(visit):  # noqa: F811
+def test_a_cleared_field_changes_nothing(visit):
     page = visit("?p=0.6")
     see(page, pays(p=0.6))
     typed = page.get_by_label("Acceptance p, typed")
@@ -93,7 +94,7 @@ def test_a_cleared_field_changes_nothing(visit):  # noqa: F811
     see(page, pays(p=0.6))
 
 
-def test_back_to_a_bare_address_keeps_the_numbers(visit):  # noqa: F811
+def test_back_to_a_bare_address_keeps_the_numbers(visit):
     page = visit()
     see(page, pays())
     enter(page, page.get_by_label("Acceptance p, typed"), "0.83")
@@ -108,7 +109,7 @@ def test_back_to_a_bare_address_keeps_the_numbers(visit):  # noqa: F811
     see(page, pays(p=0.83))
 
 
-def test_mouse_drag_moves_the_draft_length(visit):  # noqa: F811
+def test_mouse_drag_moves_the_draft_length(visit):
     page = visit()
     see(page, pays())
     box = slider(page, "Draft length γ").bounding_box()
@@ -122,7 +123,7 @@ def test_mouse_drag_moves_the_draft_length(visit):  # noqa: F811
     wait_for_url(page, r"gamma=16")
 
 
-def test_a_shared_link_shows_the_same_numbers_in_a_fresh_browser(visit):  # noqa: F811
+def test_a_shared_link_shows_the_same_numbers_in_a_fresh_browser(visit):
     page = visit()
     enter(page, page.get_by_label("Acceptance p, typed"), "0.815")
     wait_for_url(page, r"p=0\.815")
@@ -141,7 +142,7 @@ def test_a_shared_link_shows_the_same_numbers_in_a_fresh_browser(visit):  # noqa
     shows(again.get_by_label("Acceptance p, typed"), "0.815")
 
 
-def test_a_preset_with_many_digits_survives_its_link(visit):  # noqa: F811
+def test_a_preset_with_many_digits_survives_its_link(visit):
     page = visit()
     choose(page, None, "Chinchilla 70B with a 4B draft")
     see(page, "Pays: 2.01× faster at γ = 4")
@@ -151,7 +152,7 @@ def test_a_preset_with_many_digits_survives_its_link(visit):  # noqa: F811
     shows(again.get_by_role("combobox"), "Chinchilla 70B with a 4B draft")
 
 
-def test_rounds_redraw_the_panel_only(visit):  # noqa: F811
+def test_rounds_redraw_the_panel_only(visit):
     page = visit()
     see(page, "200,000 rounds, every token flipped")
     page.get_by_label("Acceptance p, typed").evaluate("node => { node.dataset.seen = 'yes' }")
@@ -162,7 +163,7 @@ def test_rounds_redraw_the_panel_only(visit):  # noqa: F811
     assert page.get_by_label("Acceptance p, typed").get_attribute("data-seen") == "yes"
 
 
-def test_bad_typing_gets_a_sentence_and_the_app_stays_alive(visit):  # noqa: F811
+def test_bad_typing_gets_a_sentence_and_the_app_stays_alive(visit):
     page = visit()
     typed = page.get_by_label("Acceptance p, typed")
     enter(page, typed, "7.5")
@@ -171,7 +172,7 @@ def test_bad_typing_gets_a_sentence_and_the_app_stays_alive(visit):  # noqa: F81
     see(page, pays(p=0.5))
 
 
-def test_a_bad_link_gets_a_sentence_and_the_app_stays_alive(visit):  # noqa: F811
+def test_a_bad_link_gets_a_sentence_and_the_app_stays_alive(visit):
     page = visit("?p=7.5&gamma=abc&c=nan")
     see(page, "p must be a number in [0, 1]; got 7.5. 0.7 is used instead.")
     see(page, "γ must be a whole number in [1, 16]; got abc. 4 is used instead.")
@@ -184,7 +185,7 @@ def test_a_bad_link_gets_a_sentence_and_the_app_stays_alive(visit):  # noqa: F81
 @pytest.mark.parametrize("path", ["", "one_round?step=7", "your_engine", "convert", "compare"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1200])
-def test_every_page_fits_in_both_schemes(visit, path, scheme, width):  # noqa: F811
+def test_every_page_fits_in_both_schemes(visit, path, scheme, width):
     page = visit(path, viewport={"width": width, "height": 844}, color_scheme=scheme)
     if path in {"", "one_round?step=7"}:
         page.locator("canvas, svg.marks").first.wait_for()
@@ -197,7 +198,7 @@ def test_every_page_fits_in_both_schemes(visit, path, scheme, width):  # noqa: F
     page.wait_for_timeout(500)
 
 
-def test_stepping_through_a_round(visit):  # noqa: F811
+def test_stepping_through_a_round(visit):
     page = visit("one_round")
     see(page, "A blank sheet")
     press(page, "Next")
@@ -214,7 +215,7 @@ def test_stepping_through_a_round(visit):  # noqa: F811
     wait_for_url(again, r"one_round\?seed=1$")
 
 
-def test_playing_advances_by_itself_until_paused(visit):  # noqa: F811
+def test_playing_advances_by_itself_until_paused(visit):
     page = visit("one_round")
     see(page, "A blank sheet")
     press(page, "Play")
@@ -227,7 +228,7 @@ def test_playing_advances_by_itself_until_paused(visit):  # noqa: F811
     assert page.url == stopped
 
 
-def test_the_pages_share_their_numbers(visit):  # noqa: F811
+def test_the_pages_share_their_numbers(visit):
     page = visit("?p=0.9&gamma=6&v=1.5")
     see(page, "γ = 6")
     follow(page, "One round")
@@ -242,14 +243,14 @@ def test_the_pages_share_their_numbers(visit):  # noqa: F811
     wait_for_url(page, r"v=1\.5")
 
 
-def test_files_come_down(visit):  # noqa: F811
+def test_files_come_down(visit):
     page = visit()
     see(page, pays())
     for name, start in (("PNG", b"\x89PNG"), ("CSV", b"gamma,"), ("JSON", b"{")):
         assert download(page, name).startswith(start)
 
 
-def test_the_packaged_script_serves_the_same_app(chromium):  # noqa: F811
+def test_the_packaged_script_serves_the_same_app(chromium):
     with running_app() as url:
         page = chromium.new_page()
         page.goto(url)

@@ -5,9 +5,7 @@ import re
 
 import pytest
 from browsing import (
-    address,  # noqa: F401 — fixtures are taken over by name
     choose,
-    chromium,  # noqa: F401
     download,
     enter,
     follow,
@@ -18,7 +16,6 @@ from browsing import (
     shared_link,
     shows,
     slider,
-    visit,  # noqa: F401
     wait_for_url,
 )
 
@@ -49,7 +46,7 @@ def to(page, name, heading):
 @pytest.mark.parametrize("path", PAGES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1200])
-def test_every_page_fits_in_both_schemes(visit, path, scheme, width):  # noqa: F811
+def test_every_page_fits_in_both_schemes(visit, path, scheme, width):
     page = visit(path, viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.locator("canvas, svg.marks").nth(CHARTS[path] - 1).wait_for()
     see(page, "Assumptions and limits")
@@ -57,7 +54,7 @@ def test_every_page_fits_in_both_schemes(visit, path, scheme, width):  # noqa: F
     assert no_sideways_scroll(page)
 
 
-def test_one_deployment_goes_through_three_pages_and_a_link(visit):  # noqa: F811
+def test_one_deployment_goes_through_three_pages_and_a_link(visit):
     page = visit("where_it_breaks")
     see(page, f"γ = 4 gains: {net()} at batch 1.")
     enter(page, page.get_by_label("Requests at once, typed"), "32")
@@ -79,7 +76,7 @@ def test_one_deployment_goes_through_three_pages_and_a_link(visit):  # noqa: F81
     shows(again.get_by_label("Acceptance p, typed"), "0.75")
 
 
-def test_back_and_a_bad_link_keep_the_app_alive(visit):  # noqa: F811
+def test_back_and_a_bad_link_keep_the_app_alive(visit):
     page = visit("plan?card=h10&batches=8,1&context=4096")
     see(page, "must be a known preset")
     see(page, "batches must be 1 to 24 rising whole numbers")
@@ -96,7 +93,7 @@ def test_back_and_a_bad_link_keep_the_app_alive(visit):  # noqa: F811
     shows(page.get_by_label("Context: tokens held per request, typed"), "4096")
 
 
-def test_keys_move_the_batch_and_none_is_lost(visit):  # noqa: F811
+def test_keys_move_the_batch_and_none_is_lost(visit):
     page = visit("where_it_breaks")
     see(page, f"γ = 4 gains: {net()}")
     batch = page.get_by_role("slider", name="Batch: requests that run together").first
@@ -110,7 +107,7 @@ def test_keys_move_the_batch_and_none_is_lost(visit):  # noqa: F811
     shows(page.get_by_label("Batch: requests that run together, typed"), "6")
 
 
-def test_a_slider_of_p_finds_where_the_gain_ends(visit):  # noqa: F811
+def test_a_slider_of_p_finds_where_the_gain_ends(visit):
     page = visit("where_it_breaks")
     see(page, f"γ = 4 gains: {net()}")
     slider(page, "Acceptance p").focus()
@@ -119,7 +116,7 @@ def test_a_slider_of_p_finds_where_the_gain_ends(visit):  # noqa: F811
     wait_for_url(page, r"p=0$")
 
 
-def test_bad_typing_gets_a_sentence(visit):  # noqa: F811
+def test_bad_typing_gets_a_sentence(visit):
     page = visit("where_it_breaks")
     see(page, "γ = 4 gains")
     devices = page.get_by_label("Devices", exact=True)
@@ -128,7 +125,7 @@ def test_bad_typing_gets_a_sentence(visit):  # noqa: F811
     shows(devices, "1")
 
 
-def test_another_machine_and_a_config_of_ones_own(visit, tmp_path):  # noqa: F811
+def test_another_machine_and_a_config_of_ones_own(visit, tmp_path):
     page = visit("explain")
     metric(page, "Net speedup").get_by_text(net()).wait_for()
     choose(page, "Machine", "H200", exact=True)
@@ -149,7 +146,7 @@ def test_another_machine_and_a_config_of_ones_own(visit, tmp_path):  # noqa: F81
     see(again, "In use: 24 layers")
 
 
-def test_a_log_is_explained_and_planned_with(visit):  # noqa: F811
+def test_a_log_is_explained_and_planned_with(visit):
     page = visit("your_engine")
     choose(page, "Or a log from a public report", REPORT)
     see(page, "What the doctor says")
@@ -163,7 +160,7 @@ def test_a_log_is_explained_and_planned_with(visit):  # noqa: F811
     see(page, "Tell your engine")
 
 
-def test_your_engine_leads_to_the_plan_and_the_explanation_of_a_log(visit):  # noqa: F811
+def test_your_engine_leads_to_the_plan_and_the_explanation_of_a_log(visit):
     page = visit("your_engine")
     press(page, "Show me an example")
     press(page, "Plan with this")
@@ -178,7 +175,7 @@ def test_your_engine_leads_to_the_plan_and_the_explanation_of_a_log(visit):  # n
     metric(page, "Net speedup").wait_for()
 
 
-def test_a_log_is_offered_where_it_is_not_used(visit):  # noqa: F811
+def test_a_log_is_offered_where_it_is_not_used(visit):
     page = visit("your_engine")
     press(page, "Show me an example")
     see(page, "Take it along")
@@ -189,7 +186,7 @@ def test_a_log_is_offered_where_it_is_not_used(visit):  # noqa: F811
     page.get_by_text("Your log is at hand").wait_for(state="detached")
 
 
-def test_a_machine_of_ones_own_numbers_goes_into_the_link(visit):  # noqa: F811
+def test_a_machine_of_ones_own_numbers_goes_into_the_link(visit):
     page = visit("where_it_breaks")
     see(page, f"γ = 4 gains: {net()}")
     choose(page, "Machine", "your own numbers")
@@ -203,7 +200,7 @@ def test_a_machine_of_ones_own_numbers_goes_into_the_link(visit):  # noqa: F811
     metric(again, "Net speedup").get_by_text(slower).wait_for()
 
 
-def test_a_number_becomes_unknown_again(visit):  # noqa: F811
+def test_a_number_becomes_unknown_again(visit):
     page = visit("explain?source=numbers&tau=2.92&tps=88&plain=52.5&gamma=3")
     metric(page, "Net speedup").get_by_text("1.676×").wait_for()
     enter(page, page.get_by_label("Tokens per second without it", exact=True), "")
@@ -213,7 +210,7 @@ def test_a_number_becomes_unknown_again(visit):  # noqa: F811
     metric(page, "Net speedup").get_by_text("2.000×").wait_for()
 
 
-def test_files_come_down(visit):  # noqa: F811
+def test_files_come_down(visit):
     page = visit("plan?batches=1,8,64")
     see(page, "Tell your engine")
     assert download(page, "vllm_serve.sh").startswith(b"#")
@@ -229,7 +226,7 @@ def test_files_come_down(visit):  # noqa: F811
     assert download(page, "CSV").startswith(b"batch,V,speedup")
 
 
-def test_an_own_schedule_is_checked_from_the_keyboard(visit):  # noqa: F811
+def test_an_own_schedule_is_checked_from_the_keyboard(visit):
     page = visit("plan?context=512")
     field = page.get_by_label("Your schedule", exact=True)
     enter(page, field, "1-16:8, 17-:4")

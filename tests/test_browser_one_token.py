@@ -4,9 +4,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from browsing import (
-    address,  # noqa: F401 — fixtures are taken over by name
     choose,
-    chromium,  # noqa: F401
     follow,
     no_sideways_scroll,
     press,
@@ -15,7 +13,6 @@ from browsing import (
     shared_link,
     shows,
     slider,
-    visit,  # noqa: F401
     wait_for_url,
 )
 
@@ -59,7 +56,7 @@ def edit(page, row, column, text):
     settle(page)
 
 
-def test_ten_fast_presses_on_the_temperature_all_arrive(visit):  # noqa: F811
+def test_ten_fast_presses_on_the_temperature_all_arrive(visit):
     page = visit("one_token")
     sees_p(page)
     slider(page, "Temperature").focus()
@@ -71,7 +68,7 @@ def test_ten_fast_presses_on_the_temperature_all_arrive(visit):  # noqa: F811
     sees_p(page, temperature=1.5)
 
 
-def test_the_rule_is_chosen_by_keyboard(visit):  # noqa: F811
+def test_the_rule_is_chosen_by_keyboard(visit):
     page = visit("one_token?pair=disagree")
     see(page, "Lossless for drawn drafts")
     settle(page)  # a click while the page is still being drawn goes to what it replaces
@@ -88,14 +85,13 @@ def test_the_rule_is_chosen_by_keyboard(visit):  # noqa: F811
     wait_for_url(page, r"rule=typical_acceptance")
 
 
-def test_drawing_on_and_the_link_to_it(visit):  # noqa: F811
+def test_drawing_on_and_the_link_to_it(visit):
     page = visit("one_token?rule=sample_and_match")
     see(page, "Decision 1 of 20,000")
     for number in (2, 3, 4):
         press(page, "Next draw")
         see(page, f"Decision {number} of 20,000")
     wait_for_url(page, r"draw=4$")
-    settle(page)  # an open popover goes with the redraw of what it hangs on
     link = shared_link(page)
     said = [parse_qs(urlsplit(text).query) for text in (link, page.url)]
     assert said[0] == said[1] == {"rule": ["sample_and_match"], "draw": ["4"]}
@@ -106,7 +102,7 @@ def test_drawing_on_and_the_link_to_it(visit):  # noqa: F811
     sees_p(again, rule="sample_and_match")
 
 
-def test_weights_typed_into_the_table(visit):  # noqa: F811
+def test_weights_typed_into_the_table(visit):
     page = visit("one_token?pair=own")
     sees_p(page)
     weights = list(Choice().draft)
@@ -124,7 +120,7 @@ def test_weights_typed_into_the_table(visit):  # noqa: F811
     sees_p(again, pair="own", draft=tuple(weights))
 
 
-def test_no_problem_of_a_link_is_lost_when_a_shared_number_is_mended(visit):  # noqa: F811
+def test_no_problem_of_a_link_is_lost_when_a_shared_number_is_mended(visit):
     page = visit("one_token?seed=-3&t=nan&draw=0")
     see(page, "seed must be a whole number in [0, 2147483647]; got -3. 0 is used instead.")
     see(page, "the temperature must be a number in [0, 2]; got nan. The link is read without it.")
@@ -136,7 +132,7 @@ def test_no_problem_of_a_link_is_lost_when_a_shared_number_is_mended(visit):  # 
     page.get_by_text("got 0.").wait_for(state="hidden")
 
 
-def test_every_input_can_be_reached_by_the_tab_key(visit):  # noqa: F811
+def test_every_input_can_be_reached_by_the_tab_key(visit):
     page = visit("one_token?pair=disagree&rule=lenience&topk=9")
     sees_p(page, pair="disagree", rule="lenience", top_k=9)
     settle(page)
@@ -153,7 +149,7 @@ def test_every_input_can_be_reached_by_the_tab_key(visit):  # noqa: F811
     assert {*wanted, "Next draw", "Next that ends otherwise", "New seed", "CSV"} <= reached
 
 
-def test_settings_are_kept_on_other_pages_and_by_the_browser_s_back(visit):  # noqa: F811
+def test_settings_are_kept_on_other_pages_and_by_the_browser_s_back(visit):
     page = visit("one_token?pair=sharp&rule=one_hot&t=0.8")
     sees_p(page, pair="sharp", rule="one_hot", temperature=0.8)
     follow(page, "Explore")
@@ -171,7 +167,7 @@ def test_settings_are_kept_on_other_pages_and_by_the_browser_s_back(visit):  # n
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1200])
 @pytest.mark.parametrize("query", ["", "?pair=own&rule=typical_acceptance&picked=chosen"])
-def test_it_fits_in_both_schemes(visit, scheme, width, query):  # noqa: F811
+def test_it_fits_in_both_schemes(visit, scheme, width, query):
     page = visit(f"one_token{query}", viewport={"width": width, "height": 844}, color_scheme=scheme)
     page.locator("canvas, svg.marks").first.wait_for()
     see(page, "All 20,000 decisions")

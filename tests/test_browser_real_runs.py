@@ -2,13 +2,10 @@
 
 import pytest
 from browsing import (
-    address,  # noqa: F401 — fixtures are taken over by name
-    chromium,  # noqa: F401
     download,
     follow,
     no_sideways_scroll,
     see,
-    visit,  # noqa: F401
 )
 from measured_runs import measured_run
 from run_files import write_run
@@ -24,7 +21,7 @@ def give(page, folder):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1200])
-def test_a_run_goes_up_and_fits_in_both_schemes(visit, tmp_path, scheme, width):  # noqa: F811
+def test_a_run_goes_up_and_fits_in_both_schemes(visit, tmp_path, scheme, width):
     page = visit("real_runs", viewport={"width": width, "height": 900}, color_scheme=scheme)
     give(page, write_run(tmp_path / "run", measured_run(**SURE)))
     see(page, "Pays: best measured γ = 8, 3.51×")
@@ -34,7 +31,7 @@ def test_a_run_goes_up_and_fits_in_both_schemes(visit, tmp_path, scheme, width):
         assert download(page, name).startswith(start)
 
 
-def test_a_broken_upload_gets_a_sentence_and_a_good_one_follows(visit, tmp_path):  # noqa: F811
+def test_a_broken_upload_gets_a_sentence_and_a_good_one_follows(visit, tmp_path):
     page = visit("real_runs")
     folder = write_run(tmp_path / "run", measured_run(**SURE))
     page.locator("input[type=file]").set_input_files([folder / "run.json"])

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 from browsing import (
-    address,  # noqa: F401 — fixtures are taken over by name
     choose,
-    chromium,  # noqa: F401
     download,
     enter,
     follow,
@@ -18,7 +16,6 @@ from browsing import (
     shared_link,
     shows,
     slider,
-    visit,  # noqa: F401
     wait_for_url,
 )
 
@@ -38,7 +35,7 @@ def give(page, position, file):
 
 
 @pytest.mark.parametrize(("width", "scheme"), SIZES)
-def test_a_read_log_fits_in_both_schemes(visit, width, scheme):  # noqa: F811
+def test_a_read_log_fits_in_both_schemes(visit, width, scheme):
     page = visit("your_engine", viewport={"width": width, "height": 900}, color_scheme=scheme)
     show_report(page)
     page.locator("canvas, svg.marks").nth(2).wait_for()
@@ -49,7 +46,7 @@ def test_a_read_log_fits_in_both_schemes(visit, width, scheme):  # noqa: F811
 
 
 @pytest.mark.parametrize(("width", "scheme"), SIZES)
-def test_a_comparison_fits_in_both_schemes(visit, width, scheme):  # noqa: F811
+def test_a_comparison_fits_in_both_schemes(visit, width, scheme):
     page = visit("compare", viewport={"width": width, "height": 900}, color_scheme=scheme)
     press(page, "Show me an example")
     see(page, "The run after decodes 66.7 % faster")
@@ -58,7 +55,7 @@ def test_a_comparison_fits_in_both_schemes(visit, width, scheme):  # noqa: F811
     assert no_sideways_scroll(page)
 
 
-def test_a_real_log_goes_up_and_everything_comes_down(visit, tmp_path):  # noqa: F811
+def test_a_real_log_goes_up_and_everything_comes_down(visit, tmp_path):
     log = tmp_path / "![x](y).log"
     log.write_bytes(LOG.read_bytes())
     page = visit("your_engine")
@@ -79,7 +76,7 @@ def test_a_real_log_goes_up_and_everything_comes_down(visit, tmp_path):  # noqa:
             assert json.loads(content)
 
 
-def test_a_log_beyond_ten_megabytes_goes_up(visit, tmp_path):  # noqa: F811
+def test_a_log_beyond_ten_megabytes_goes_up(visit, tmp_path):
     log = tmp_path / "long.log"
     noise = b"INFO: 127.0.0.1 - POST /v1/chat/completions HTTP/1.1 200 OK\n" * 200_000
     log.write_bytes(noise + LOG.read_bytes())
@@ -89,7 +86,7 @@ def test_a_log_beyond_ten_megabytes_goes_up(visit, tmp_path):  # noqa: F811
     see(page, "What the doctor says")
 
 
-def test_a_cost_moves_the_best_length_from_the_keyboard(visit):  # noqa: F811
+def test_a_cost_moves_the_best_length_from_the_keyboard(visit):
     page = visit("your_engine")
     show_report(page)
     see(page, "Best is γ = 5")
@@ -99,7 +96,7 @@ def test_a_cost_moves_the_best_length_from_the_keyboard(visit):  # noqa: F811
     wait_for_url(page, r"your_engine\?c=1")
 
 
-def test_the_log_is_still_there_after_a_look_at_another_page(visit):  # noqa: F811
+def test_the_log_is_still_there_after_a_look_at_another_page(visit):
     page = visit("your_engine")
     press(page, "Show me an example")
     see(page, "How the lines were read")
@@ -109,14 +106,14 @@ def test_the_log_is_still_there_after_a_look_at_another_page(visit):  # noqa: F8
     see(page, "How the lines were read")
 
 
-def test_the_old_address_leads_here(visit):  # noqa: F811
+def test_the_old_address_leads_here(visit):
     page = visit("read_a_log?c=0.3")
     wait_for_url(page, r"/your_engine")
     see(page, "Nothing to read yet")
     shows(page.get_by_label("Cost of a draft step c, typed"), "0.3")
 
 
-def test_a_converted_number_is_shared_by_its_link(visit):  # noqa: F811
+def test_a_converted_number_is_shared_by_its_link(visit):
     page = visit("convert")
     see(page, "tokens per round = 2.16 (2.14 to 2.18)")
     assert page.url.endswith("/convert")
@@ -132,7 +129,7 @@ def test_a_converted_number_is_shared_by_its_link(visit):  # noqa: F811
     assert again.get_by_role("checkbox", name=re.compile("full drafts")).is_checked()
 
 
-def test_two_files_are_compared_and_a_regression_is_asked_for(visit, tmp_path):  # noqa: F811
+def test_two_files_are_compared_and_a_regression_is_asked_for(visit, tmp_path):
     line = (
         "draft acceptance = {0:.5f} (  {1} accepted /   300 generated), mean acceptance length = "
         "{2:.2f}\n"
