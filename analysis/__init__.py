@@ -74,13 +74,29 @@ if typing.TYPE_CHECKING:
     from analysis.runs.prediction import RunSummary, summarize_run
     from analysis.stopping import StoppedLaw, stopped_law
     from analysis.stopping_speed import StoppingRow, compare_stopping, stopping_speedup
+    from analysis.systems.comparing import SystemRow, compare_systems
+    from analysis.systems.presets import preset_system, preset_systems
+    from analysis.systems.report import systems_report
+    from analysis.systems.system import PassPoints, System, SystemCosts
     from analysis.tokens.acceptance import acceptance_probability, total_variation
     from analysis.tokens.emitted_law import JointLaw, emitted_law, target_law
     from analysis.tokens.expected_accepted import expected_accepted
     from analysis.tokens.lossless import check_lossless, check_lossless_counts
     from analysis.tokens.lossless_verdict import CellDeviation, LosslessVerdict
     from analysis.tokens.sample_size import samples_needed, smallest_visible
+    from analysis.tokens.siblings import (
+        ChildrenLaw,
+        children_law,
+        k_seq_acceptance,
+        optimal_acceptance,
+    )
     from analysis.tokens.temperature import TemperatureCurve, acceptance_by_temperature
+    from analysis.trees.bounds import TreeBounds, lookahead_tokens, sequences_value, tree_bounds
+    from analysis.trees.growth import GrownTree, grow_tree
+    from analysis.trees.node_check import check_nodes
+    from analysis.trees.paying import PayingSize, SizePoint, paying_size
+    from analysis.trees.search import BestTree, best_tree, tree_values
+    from analysis.trees.values import node_probabilities, tree_value
     from analysis.uncertainty import estimate_p, estimate_p_by_depth, p_bounds, p_by_depth_bounds
 
 __all__ = [
@@ -88,9 +104,11 @@ __all__ = [
     "Architecture",
     "BestFit",
     "BestGamma",
+    "BestTree",
     "BreakEvenBatch",
     "CellDeviation",
     "Check",
+    "ChildrenLaw",
     "Comparison",
     "ConfigFile",
     "Configuration",
@@ -105,6 +123,7 @@ __all__ = [
     "Finding",
     "Fit",
     "GammaCurve",
+    "GrownTree",
     "JointLaw",
     "Latency",
     "LoadPoint",
@@ -115,7 +134,9 @@ __all__ = [
     "PassCost",
     "PassCostFit",
     "PassParts",
+    "PassPoints",
     "PassTime",
+    "PayingSize",
     "Plan",
     "PlanChoice",
     "PlanRow",
@@ -128,11 +149,16 @@ __all__ = [
     "Schedule",
     "ScheduleLosses",
     "Served",
+    "SizePoint",
     "Span",
     "StoppedLaw",
     "StoppingRow",
+    "System",
+    "SystemCosts",
+    "SystemRow",
     "TemperatureCurve",
     "TimeSpread",
+    "TreeBounds",
     "accelerator",
     "accelerators",
     "acceptance_by_temperature",
@@ -142,6 +168,7 @@ __all__ = [
     "architecture_of_config",
     "architectures",
     "best_gamma",
+    "best_tree",
     "break_even_batch",
     "break_even_cost_ratio",
     "break_even_p",
@@ -150,8 +177,11 @@ __all__ = [
     "check_configuration",
     "check_lossless",
     "check_lossless_counts",
+    "check_nodes",
+    "children_law",
     "compare_runs",
     "compare_stopping",
+    "compare_systems",
     "convert",
     "deploy",
     "diagnose",
@@ -168,9 +198,14 @@ __all__ = [
     "fit_curve",
     "fit_mean",
     "fit_pass_cost",
+    "grow_tree",
+    "k_seq_acceptance",
     "length_laws",
     "long_run_lengths",
+    "lookahead_tokens",
+    "node_probabilities",
     "operations_factor",
+    "optimal_acceptance",
     "oracle_tokens",
     "over_concurrency",
     "over_gamma",
@@ -179,8 +214,11 @@ __all__ = [
     "p_by_depth_bounds",
     "pass_cost_report",
     "pass_time",
+    "paying_size",
     "plan",
     "predict_pass",
+    "preset_system",
+    "preset_systems",
     "process_law",
     "process_survival",
     "process_tokens_per_round",
@@ -190,6 +228,7 @@ __all__ = [
     "round_law",
     "samples_needed",
     "schedule_losses",
+    "sequences_value",
     "smallest_visible",
     "speedup",
     "stopped_law",
@@ -197,10 +236,14 @@ __all__ = [
     "summarize",
     "summarize_run",
     "survival",
+    "systems_report",
     "target_law",
     "tokens_pmf",
     "tokens_variance",
     "total_variation",
+    "tree_bounds",
+    "tree_value",
+    "tree_values",
     "under_load",
     "whole_request_speedup",
     "write_configuration",
@@ -261,13 +304,24 @@ _HOMES = {
     "analysis.runs.prediction": "RunSummary summarize_run",
     "analysis.stopping": "StoppedLaw stopped_law",
     "analysis.stopping_speed": "StoppingRow compare_stopping stopping_speedup",
+    "analysis.systems.comparing": "SystemRow compare_systems",
+    "analysis.systems.presets": "preset_system preset_systems",
+    "analysis.systems.report": "systems_report",
+    "analysis.systems.system": "PassPoints System SystemCosts",
     "analysis.tokens.acceptance": "acceptance_probability total_variation",
     "analysis.tokens.emitted_law": "JointLaw emitted_law target_law",
     "analysis.tokens.expected_accepted": "expected_accepted",
     "analysis.tokens.lossless": "check_lossless check_lossless_counts",
     "analysis.tokens.lossless_verdict": "CellDeviation LosslessVerdict",
     "analysis.tokens.sample_size": "samples_needed smallest_visible",
+    "analysis.tokens.siblings": ("ChildrenLaw children_law k_seq_acceptance optimal_acceptance"),
     "analysis.tokens.temperature": "TemperatureCurve acceptance_by_temperature",
+    "analysis.trees.bounds": "TreeBounds lookahead_tokens sequences_value tree_bounds",
+    "analysis.trees.growth": "GrownTree grow_tree",
+    "analysis.trees.node_check": "check_nodes",
+    "analysis.trees.paying": "PayingSize SizePoint paying_size",
+    "analysis.trees.search": "BestTree best_tree tree_values",
+    "analysis.trees.values": "node_probabilities tree_value",
     "analysis.uncertainty": "estimate_p estimate_p_by_depth p_bounds p_by_depth_bounds",
 }
 """Where each name lives. Loaded when it is asked for: a command needs few of them, and starts sooner."""

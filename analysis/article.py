@@ -17,6 +17,14 @@ from analysis.article_example import (
     worked_example,
 )
 from analysis.article_load import busy_servers, latency_not_throughput
+from analysis.article_systems import (
+    different_bets,
+    eagle_features,
+    lookahead_ngrams,
+    medusa_heads,
+    one_cheap_pass,
+    same_family,
+)
 from analysis.article_tokens import agree_or_disagree, no_quality_loss
 from analysis.exact import round_law
 from analysis.formulas import (
@@ -184,23 +192,7 @@ def busier_not_faster() -> Judgement:
 
 def not_yet_judged() -> tuple[Judgement, ...]:
     """Claims whose evidence is still to be built; nothing is guessed about them."""
-    families = "drafts of several families measured on one target"
-    trees = "drafts that are trees"
-    waiting = (
-        ("same family drafts best", "drafts of the target's family are accepted more", families),
-        ("Medusa", "Medusa: heads on the target's last layer, γ + 1 of them", trees),
-        ("EAGLE", "EAGLE: drafting on features accepts more tokens", trees),
-        ("Lookahead", "Lookahead: n-grams of the current sequence as candidates", trees),
-    )
-    return tuple(
-        Judgement(
-            claim=claim,
-            says=says,
-            verdict="not yet judged",
-            finding=f"open: needs {needs}, which this version does not have",
-        )
-        for claim, says, needs in waiting
-    )
+    return (same_family(),)
 
 
 CLAIMS: tuple[Callable[[], Judgement], ...] = (
@@ -218,6 +210,11 @@ CLAIMS: tuple[Callable[[], Judgement], ...] = (
     busy_servers,
     agree_or_disagree,
     no_quality_loss,
+    medusa_heads,
+    eagle_features,
+    lookahead_ngrams,
+    different_bets,
+    one_cheap_pass,
 )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from analysis.exact import RoundLaw, round_law
 from simulator import AcceptanceTable, Strategy
+from simulator._counting import LengthRule
 
 FALSE_ALARM_RATE = 1e-8
 """Chance that one comparison rejects a right engine."""
@@ -57,9 +59,11 @@ def check(strategy: Strategy, table: AcceptanceTable) -> Check:
 
     Tokens per round, accepted fraction, and per depth conditional acceptance and survival, each by
     z; the distribution of lengths by chi-square; impossible outcomes by name. Each catches an error
-    that another misses. Standard errors come from the exact law, not from the sample. Raises
-    ValueError if the table has other depths than the strategy drafts, or for drafts whose length was
-    not fixed, in the table or in the strategy.
+    that another misses. Standard errors come from the exact law, not from the sample. Trees are
+    compared in how often a round tests a depth, too; what a table by depth cannot show, such as two
+    leaves of one parent that swapped their rates, `check_nodes` does. Raises ValueError if the table has
+    other depths than the strategy drafts, or for drafts whose length was not fixed, in the table or in
+    the strategy.
 
     >>> from simulator import draft_model, simulate
     >>> strategy = draft_model(p=0.7, gamma=4)
@@ -70,14 +74,15 @@ def check(strategy: Strategy, table: AcceptanceTable) -> Check:
     law = round_law(strategy)
     if table.depths != len(law.survival) or table.rounds == 0:
         raise ValueError(
-            f"the table must hold rounds of {len(law.survival)} drafted tokens; "
+            f"the table must hold rounds of {len(law.survival)} depths; "
             f"got {table.rounds} rounds of {table.depths}."
         )
-    if table.length_rule != "fixed":
+    if table.length_rule != strategy.draft.length_rule:
         raise ValueError(
-            f"the table must hold drafts of fixed length; got length_rule {table.length_rule!r}."
+            f"the table must hold drafts {_ruled(strategy.draft.length_rule)}; got length_rule "
+            f"{table.length_rule!r}."
         )
-    chi_square_p, support_ok = _distribution(law, table)
+    chi_square_p, support_ok = distribution(law.pmf, table.ended, table.rounds)
     return Check(
         comparisons=(*_overall(law, table), *_by_depth(law, table)),
         chi_square_p=chi_square_p,
@@ -101,9 +106,10 @@ def _overall(law: RoundLaw, table: AcceptanceTable) -> list[Comparison]:
     se = math.sqrt(law.variance / table.rounds)
     tokens = _compare("tokens_per_round", law.tokens_per_round, table.tokens_per_round.value, se)
     rows = [_bounded_tail(tokens, law, table.rounds)]
-    if law.drafted:
+    if law.drafted and table.drafted:
         fraction = table.accepted_fraction.value
-        row = _compare("accepted_fraction", law.accepted_fraction, fraction, se / law.drafted)
+        spread = math.sqrt(law.fraction_variance * table.rounds)
+        row = _compare("accepted_fraction", law.accepted_fraction, fraction, spread / table.drafted)
         rows.append(_bounded_tail(row, law, table.rounds))
     return rows
 
@@ -116,7 +122,7 @@ def _bounded_tail(row: Comparison, law: RoundLaw, rounds: int) -> Comparison:
     events = rounds * min(law.survival[0], 1.0 - law.survival[-1]) if law.survival else 0.0
     if row.z == 0.0 or not 0.0 < events < _RARE:
         return row
-    farthest = max(law.tokens_per_round - 1.0, law.drafted + 1.0 - law.tokens_per_round)
+    farthest = max(law.tokens_per_round - 1.0, len(law.survival) + 1.0 - law.tokens_per_round)
     spread = math.sqrt(law.variance * rounds)
     exponent = row.z**2 / (2.0 * (1.0 + farthest * abs(row.z) / (3.0 * spread)))
     return _with_tail(row, math.exp(-exponent))
@@ -132,17 +138,24 @@ def _with_tail(row: Comparison, tail: float) -> Comparison:
 
 def _by_depth(law: RoundLaw, table: AcceptanceTable) -> list[Comparison]:
     rows: list[Comparison] = []
+    reached = (1.0, *law.survival)
     for depth, (p, tested, accepted) in enumerate(
         zip(law.conditional, table.tested, table.accepted, strict=True)
     ):
+        if law.tested[depth] != reached[depth]:  # a chain tests all that it reaches, a leaf nothing
+            rows.append(proportion(f"tested[{depth}]", law.tested[depth], tested, table.rounds))
         if tested:
-            rows.append(_proportion(f"conditional_acceptance[{depth}]", p, accepted, tested))
+            rows.append(proportion(f"conditional_acceptance[{depth}]", p, accepted, tested))
         alive = law.survival[depth]
-        rows.append(_proportion(f"survival[{depth}]", alive, accepted, table.rounds))
+        rows.append(proportion(f"survival[{depth}]", alive, accepted, table.rounds))
     return rows
 
 
-def _proportion(quantity: str, p: float, successes: int, trials: int) -> Comparison:
+def _ruled(rule: LengthRule) -> str:
+    return "of fixed length" if rule == "fixed" else f"of length_rule {rule!r}"
+
+
+def proportion(quantity: str, p: float, successes: int, trials: int) -> Comparison:
     """z by the normal law, or where successes or failures are rare by the exact binomial tail."""
     row = _compare(quantity, p, successes / trials, math.sqrt(p * (1.0 - p) / trials))
     if row.z == 0.0 or not 0.0 < trials * min(p, 1.0 - p) < _RARE:
@@ -166,14 +179,12 @@ def _compare(quantity: str, exact: float, simulated: float, se: float) -> Compar
     return Comparison(quantity=quantity, exact=exact, simulated=simulated, se=se, z=z, tail_z=z)
 
 
-def _distribution(law: RoundLaw, table: AcceptanceTable) -> tuple[float, bool]:
+def distribution(pmf: Sequence[float], ended: Sequence[int], rounds: int) -> tuple[float, bool]:
     """p-value of Pearson's chi-square on merged cells, and whether only possible outcomes occurred."""
     from scipy.special import chdtrc  # noqa: PLC0415 — scipy.stats would cost a second at import
 
-    support_ok = all(
-        count == 0 or weight > 0.0 for count, weight in zip(table.ended, law.pmf, strict=True)
-    )
-    cells = _merged([weight * table.rounds for weight in law.pmf], list(table.ended))
+    support_ok = all(count == 0 or weight > 0.0 for count, weight in zip(ended, pmf, strict=True))
+    cells = _merged([weight * rounds for weight in pmf], list(ended))
     if len(cells) < 2:
         return math.nan, support_ok
     statistic = math.fsum((seen - expected) ** 2 / expected for expected, seen in cells)

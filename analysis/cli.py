@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from analysis import cli_compare, cli_explain, cli_load, cli_logs, cli_pass_cost, cli_plan, cli_runs
+from analysis import (
+    cli_compare,
+    cli_explain,
+    cli_load,
+    cli_logs,
+    cli_pass_cost,
+    cli_plan,
+    cli_runs,
+    cli_strategies,
+    cli_train_heads,
+)
 from analysis.options import (
     AcceptedFraction,
     Address,
@@ -218,7 +228,18 @@ def _method(counts: bool, table_file: Path | None) -> str:  # noqa: FBT001
     return "binomial counts" if counts else "flipped tokens"
 
 
-for commands in (cli_logs, cli_compare, cli_explain, cli_pass_cost, cli_load, cli_plan, cli_runs):
+COMMANDS = (
+    cli_logs,
+    cli_compare,
+    cli_explain,
+    cli_pass_cost,
+    cli_load,
+    cli_plan,
+    cli_strategies,
+    cli_runs,
+    cli_train_heads,
+)
+for commands in COMMANDS:
     commands.register(app)
 
 

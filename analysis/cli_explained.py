@@ -49,15 +49,14 @@ class Beside:
 
 def of_run(folder: Path, gamma: int | None, seed: int) -> Explanation:
     """One draft length of a run of `measure`, its best if none is given."""
-    from analysis.cli_runs import run_errors  # noqa: PLC0415
+    from analysis.cli_runs import run_errors, summarized  # noqa: PLC0415
     from analysis.explaining.of_run import explain_run  # noqa: PLC0415
-    from analysis.runs.prediction import summarize_run  # noqa: PLC0415
     from real_runs.runs.reading import read_run  # noqa: PLC0415
 
     with run_errors():
         run = read_run(folder)
     try:
-        return explain_run(summarize_run(run.requests, rng=seed), gamma, name=run.name)
+        return explain_run(summarized(run, seed), gamma, name=run.name)
     except ValueError as error:
         raise ValueError(f"{folder}: {error}") from None
 
@@ -141,11 +140,13 @@ def of_formula(
     from analysis.explaining.predicted import explain  # noqa: PLC0415
     from analysis.fitting import Fit, RoundCosts  # noqa: PLC0415
     from simulator import draft_model  # noqa: PLC0415
+    from simulator.strategies import chain_of  # noqa: PLC0415
 
     strategy = draft_model(
         p=p, by_depth=None if by_depth is None else numbers("--by-depth", by_depth), gamma=gamma
     )
-    fitted, asked = Fit.of_process(strategy.acceptance), strategy.draft.gamma
+    draft, process = chain_of(strategy, "explain")
+    fitted, asked = Fit.of_process(process), draft.gamma
     costs = RoundCosts(cost_ratio=cost_ratio, verify_cost=verify_cost, overhead=overhead)
     costs.cost(asked)  # its sentence on a γ beyond the known passes
     passes = (verify_cost,) if isinstance(verify_cost, float) else verify_cost

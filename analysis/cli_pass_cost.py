@@ -145,7 +145,7 @@ def _too_large(costs: Costs, weight_bits: float) -> list[str]:
 
 
 def published_command(output: OutputFormat = Format.TABLE) -> None:
-    """Published speedups under load beside the cost model's, row by row, with errors."""
+    """Published speedups under load, and tokens per round of heads and trees, beside what their inputs give."""
     from analysis.published_load.report import published_load_report  # noqa: PLC0415
 
     emit(published_load_report(), output)

@@ -11,134 +11,23 @@ import typer
 
 from analysis.options import OutputFormat
 from analysis.output import Format, emit
-from analysis.progress import shown_progress
-from analysis.run_options import (
-    AllowLossy,
-    Device,
-    Draft,
-    Drafter,
-    Dtype,
-    FigureFile,
-    Gammas,
-    MaxTokens,
-    MinP,
-    Order,
-    Out,
-    Prompts,
-    Repeats,
-    ResamplingSeed,
-    Resume,
-    RuleName,
-    RunFolder,
-    RunFolders,
-    RunSeed,
-    Stop,
-    Target,
-    Temperature,
-    Threads,
-    TopK,
-    TopP,
-    whole_numbers,
-)
+from analysis.run_options import FigureFile, ResamplingSeed, RunFolder, RunFolders
 
 if TYPE_CHECKING:
+    from analysis.runs.prediction import RunSummary
     from real_runs.runs.losslessness import Losslessness
+    from real_runs.runs.measurement import Run
 
 EXIT_CHECK_FAILED, EXIT_USAGE, EXIT_BAD_DATA, EXIT_INTERRUPTED = 1, 2, 3, 130
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to `specdec`."""
+    from analysis.cli_measure import measure_command  # noqa: PLC0415 - it takes its errors from here
+
     app.command(name="measure")(measure_command)
     app.command(name="report")(report_command)
     app.command(name="verify-run")(verify_run_command)
-
-
-def measure_command(
-    out: Out,
-    target: Target = "tiny",
-    drafter: Drafter = "draft_model",
-    draft: Draft = None,
-    gamma: Gammas = "1,2,4,6,8",
-    prompts: Prompts = "bundled",
-    max_tokens: MaxTokens = 128,
-    temperature: Temperature = 0.0,
-    top_k: TopK = 0,
-    top_p: TopP = 1.0,
-    min_p: MinP = 0.0,
-    order: Order = "transformers",
-    rule: RuleName = None,
-    stop: Stop = "fixed",
-    repeats: Repeats = 1,
-    seed: RunSeed = 0,
-    device: Device = "cpu",
-    dtype: Dtype = "float32",
-    threads: Threads = None,
-    allow_lossy: AllowLossy = False,  # noqa: FBT002
-    resume: Resume = False,  # noqa: FBT002
-    output: OutputFormat = Format.TABLE,
-) -> None:
-    """Run actual models: plain decoding and every draft length on the same prompts, into a folder."""
-    from analysis.runs.measure_report import measure_report  # noqa: PLC0415
-    from real_runs.bench import measure_models, without_folders  # noqa: PLC0415
-    from real_runs.runs.header import Settings  # noqa: PLC0415
-    from real_runs.runs.losslessness import losslessness_of  # noqa: PLC0415
-    from real_runs.settings import default_rule  # noqa: PLC0415
-
-    settings = Settings(
-        target=target,
-        drafter=drafter,
-        draft=draft,
-        gammas=whole_numbers("--gamma", gamma),
-        max_tokens=max_tokens,
-        rule=default_rule(drafter, temperature) if rule is None else rule,
-        stop=stop,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        min_p=min_p,
-        order=order,
-        repeats=repeats,
-        seed=seed,
-        device=device,
-        dtype=dtype,
-        allow_lossy=allow_lossy,
-    )
-    with run_errors(), shown_progress("measuring") as progress:
-        made = []
-
-        def report(share: float) -> None:
-            made.append(share)
-            if progress is not None:
-                progress(share)
-
-        run = measure_models(
-            settings,
-            out,
-            prompts=prompts,
-            threads=threads,
-            argv=sys.argv[1:],
-            resume=resume,
-            progress=report,
-        )
-    losslessness = losslessness_of(run)
-    state = "measured" if made else "the run is complete already; nothing was measured again"
-    headline = f"{len(run.records)} requests, {state}. `specdec report {out}` says what they mean."
-    parameters = (
-        ("target", run.settings.target),
-        ("drafter", run.settings.drafter),
-        ("draft", run.settings.draft),
-        ("rule", run.settings.rule),
-        ("threads", run.settings.threads),
-        ("seed", run.settings.seed),
-        ("out", without_folders([str(out)])[0]),
-    )
-    notes = (*run.header.prompts.notes, *_said(losslessness))
-    emit(
-        measure_report(run.requests, headline=headline, notes=notes, parameters=parameters), output
-    )
-    if losslessness is not None and losslessness.problem:
-        raise typer.Exit(EXIT_CHECK_FAILED)
 
 
 def report_command(
@@ -148,9 +37,8 @@ def report_command(
     output: OutputFormat = Format.TABLE,
 ) -> None:
     """What measured runs gained, what a round cost, and how well the formula knew; several side by side."""
-    from analysis.runs.prediction import summarize_run  # noqa: PLC0415
     from analysis.runs.report import NamedRun, figure_kind, run_report  # noqa: PLC0415
-    from real_runs.runs.facts import facts_of  # noqa: PLC0415
+    from real_runs.runs.facts import conditions_of, facts_of, system_of  # noqa: PLC0415
     from real_runs.runs.reading import read_run  # noqa: PLC0415
     from simulator._checks import as_count  # noqa: PLC0415
 
@@ -162,12 +50,20 @@ def report_command(
         with run_errors():
             run = read_run(folder)
             try:
-                summary = summarize_run(run.requests, rng=seed)
+                summary = summarized(run, seed)
             except ValueError as error:
                 raise ValueError(f"{folder}: {error}") from None
             before = sum(other.name.partition(" (")[0] == run.name for other in runs)
             name = f"{run.name} ({before + 1})" if before else run.name
-            runs.append(NamedRun(name=name, summary=summary, facts=facts_of(run)))
+            runs.append(
+                NamedRun(
+                    name=name,
+                    summary=summary,
+                    facts=facts_of(run),
+                    system=system_of(run),
+                    conditions=conditions_of(run),
+                )
+            )
     if figure is not None:
         from analysis.runs.figures import measured_against_predicted, save  # noqa: PLC0415
 
@@ -184,7 +80,7 @@ def verify_run_command(folder: RunFolder, output: OutputFormat = Format.TABLE) -
     with run_errors():
         result = verify_run(folder)
     count = len(result.findings) + result.left_out
-    notes = _said(result.losslessness)
+    notes = said_of(result.losslessness)
     if result.left_out:
         notes = (*notes, f"{result.left_out} more findings are not shown.")
     report = verify_report(
@@ -202,6 +98,23 @@ def verify_run_command(folder: RunFolder, output: OutputFormat = Format.TABLE) -
     emit(report, output)
     if not result.passed:
         raise typer.Exit(EXIT_CHECK_FAILED)
+
+
+def summarized(run: Run, seed: int) -> RunSummary:
+    """Everything a report says of a run, with what its heads foretold; raises what `summarize_run` does."""
+    from analysis.runs.foretelling import foretell  # noqa: PLC0415
+    from analysis.runs.prediction import summarize_run  # noqa: PLC0415
+    from real_runs.tree_settings import drafts_of, grows  # noqa: PLC0415
+
+    heads, settings = run.header.heads, run.settings
+    # Accuracies are of greedy text; sampled text is kept by another law.
+    known = heads is not None and settings.temperature == 0.0
+    return summarize_run(
+        run.requests,
+        rng=seed,
+        from_heads=foretell(drafts_of(settings), heads.accuracies) if heads and known else None,
+        grows=grows(settings),
+    )
 
 
 @contextmanager
@@ -230,7 +143,7 @@ def _fail(sentence: str, code: int) -> None:
     raise typer.Exit(code)
 
 
-def _said(losslessness: Losslessness | None) -> tuple[str, ...]:
+def said_of(losslessness: Losslessness | None) -> tuple[str, ...]:
     """One sentence on greedy texts against plain decoding."""
     if losslessness is None:
         return ()

@@ -15,6 +15,7 @@ from analysis.formulas import expected_tokens, speedup
 from analysis.optimum import BestGamma, VerifyCost
 from analysis.palette import BEST, EXACT, LINES, PLAIN, SIMULATED, YOURS
 from simulator import AcceptanceTable, Strategy
+from simulator.strategies import described
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,6 +103,8 @@ def png(figure: Figure) -> bytes:
 
 
 def _described(strategy: Strategy) -> str:
+    if strategy.is_tree:
+        return f"{strategy.name}, {described(strategy)}"
     acceptance = strategy.conditional_acceptance
     same = len(set(acceptance)) == 1
     p = f"p = {acceptance[0]:g}" if same else "p by depth"

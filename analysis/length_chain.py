@@ -7,6 +7,7 @@ import numpy as np
 from analysis.exact import round_law
 from simulator import Chain, Heuristic, Strategy
 from simulator._checks import FloatArray, IntArray, as_count
+from simulator.strategies import described
 
 MAX_STATES = 1000
 """The longest draft whose long run is solved for; its equations take gamma² numbers."""
@@ -99,7 +100,7 @@ def _stationary(moves: FloatArray) -> FloatArray:
 def _heuristic(strategy: Strategy) -> Heuristic:
     stop = strategy.draft.stop
     if not isinstance(stop, Heuristic):
-        raise ValueError(f"strategy must draft by a Heuristic; got {strategy.draft}.")
+        raise ValueError(f"strategy must draft by a Heuristic; got {described(strategy)}.")
     return stop
 
 

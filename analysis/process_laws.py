@@ -16,6 +16,7 @@ import numpy as np
 from simulator import BetaMixture, EasyHardChain, HitMiss, Process, TraceReplay, replay_texts
 from simulator._checks import FloatArray, as_count
 from simulator.drafts import MAX_GAMMA
+from simulator.tree_acceptance import refuse_trees
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,14 +63,15 @@ def process_law(process: Process, gamma: int) -> ProcessLaw:
     - one law for every round: the product of its conditional acceptances.
 
     All derived here; the article's E is the case of one p. Raises ValueError for a gamma outside
-    [0, MAX_GAMMA] or beyond the known depths, and for a `TraceReplay`, whose counts `replay_texts`
-    gives.
+    [0, MAX_GAMMA] or beyond the known depths, for a law of trees, and for a `TraceReplay`, whose counts
+    `replay_texts` gives.
 
     >>> chain = EasyHardChain(p_easy=0.9, p_hard=0.3, stay_easy=0.9, stay_hard=0.7)
     >>> [round(process_law(chain, gamma).conditional[0], 4) for gamma in (1, 4, 8)]
     [0.7181, 0.6527, 0.6153]
     """
     gamma = as_count("gamma", gamma, most=MAX_GAMMA)
+    refuse_trees("process_law", process)
     if isinstance(process, BetaMixture):
         return ProcessLaw(survival=_mixture(process, gamma))
     if isinstance(process, EasyHardChain):

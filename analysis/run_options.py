@@ -27,17 +27,69 @@ Target = Annotated[
     str,
     typer.Option(help="tiny, smollm2, a folder with a model, a .gguf file, or a hub id."),
 ]
-Drafter = Annotated[str, typer.Option(help="draft_model or prompt_lookup.")]
+Drafter = Annotated[
+    str,
+    typer.Option(help="draft_model, prompt_lookup, medusa, eagle or lookahead."),
+]
+Heads = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Heads of medusa or eagle: a folder of `train-heads`, tiny-medusa or tiny-eagle, which "
+        "are those of tiny.",
+    ),
+]
+TreeOption = Annotated[
+    str,
+    typer.Option(
+        "--tree",
+        help="What heads draft: chain, nodes:N (the likeliest N by their accuracies), best[:N] (of trees "
+        "of at most N nodes, 64 if not given, the fastest by passes and a draft step timed before the "
+        "run), or with eagle dynamic:N[:EXPAND], grown anew in each round.",
+    ),
+]
+Siblings = Annotated[
+    str | None,
+    typer.Option(
+        help="How heads pick tokens: chosen (the likeliest), drawn, or distinct (drawn without "
+        "replacement). Without it drawn for chains of eagle, else chosen."
+    ),
+]
+Window = Annotated[
+    int | None,
+    typer.Option(metavar="W", help="Lookahead: columns that guess ahead; 7 if not given."),
+]
+Ngram = Annotated[
+    int | None, typer.Option(metavar="N", help="Lookahead: tokens of an n-gram; 5 if not given.")
+]
+Candidates = Annotated[
+    int | None,
+    typer.Option(metavar="G", help="Lookahead: n-grams judged at once; 7 if not given."),
+]
+NgramsFromPrompt = Annotated[
+    bool,
+    typer.Option(
+        "--ngrams-from-prompt", help="Lookahead: take n-grams of the prompt and the text as well."
+    ),
+]
 Draft = Annotated[
     str | None,
     typer.Option(help="The draft model, named like the target; tiny-draft for tiny."),
 ]
-Gammas = Annotated[str, typer.Option("--gamma", help="Draft lengths to measure, e.g. 1,2,4,6,8.")]
+Gammas = Annotated[
+    str | None,
+    typer.Option(
+        "--gamma",
+        help="Draft lengths to measure, of trees their depths, e.g. 1,2,4,6,8, which is usual "
+        "without heads.",
+    ),
+]
 Prompts = Annotated[
     str,
     typer.Option(
         metavar="FILE",
-        help='Text with one prompt per line, JSONL of {"id": ..., "prompt": ...}, or "bundled".',
+        help='Text with one prompt per line, JSONL of {"id": ..., "prompt": ...}, "bundled", or for '
+        'tiny "varied": greedy texts that go in no circles.',
     ),
 ]
 Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the run is written.")]
@@ -54,7 +106,8 @@ RuleName = Annotated[
     typer.Option(
         "--rule",
         help="greedy, speculative_sampling, sample_and_match, one_hot, block_verification, "
-        "typical_acceptance, lenience:FACTOR. Without it the lossless one that is usual here.",
+        "typical_acceptance, without_replacement, lenience:FACTOR. Without it the lossless one that "
+        "is usual here.",
     ),
 ]
 Stop = Annotated[

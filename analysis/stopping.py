@@ -21,6 +21,7 @@ from simulator import (
     Heuristic,
     Strategy,
 )
+from simulator.strategies import chain_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,14 +73,14 @@ def stopped_law(strategy: Strategy, *, rounds: int | None = None) -> StoppedLaw:
     - heuristic: the fixed laws weighted by how often each length is drafted: in the long run, or on
       average over the first `rounds` rounds of a request.
 
-    `rounds` matters for the heuristic only. Raises ValueError for rounds below 1.
+    `rounds` matters for the heuristic only. Raises ValueError for rounds below 1 and for a tree.
 
     >>> from simulator import Oracle, draft_model
     >>> law = stopped_law(draft_model(p=0.5, gamma=2, stop=Oracle()))
     >>> law.pmf, law.tokens_per_round, law.drafted
     ((0.5, 0.25, 0.25), 1.75, 0.75)
     """
-    stop = strategy.draft.stop
+    stop = chain_of(strategy, "stopped_law")[0].stop
     if isinstance(stop, ConfidenceThreshold):
         return _confidence(strategy, stop)
     if isinstance(stop, Heuristic):

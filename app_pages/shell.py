@@ -14,6 +14,7 @@ from app_pages.measured_runs import page as real_runs_page
 from app_pages.one_token import page as one_token
 from app_pages.plain_text import plain
 from app_pages.plan_page import page as plan_page
+from app_pages.systems import page as systems
 from app_pages.where_it_breaks import page as where_it_breaks
 from app_pages.your_engine import page as your_engine
 
@@ -70,6 +71,7 @@ def _pages() -> list[st.Page]:
         first,
         st.Page(one_round.page, title="One round", icon=":material/school:", url_path="one_round"),
         st.Page(one_token.page, title="One token", icon=":material/casino:", url_path="one_token"),
+        st.Page(systems.page, title="Systems", icon=":material/account_tree:", url_path="systems"),
         st.Page(
             where_it_breaks.page,
             title="Where it breaks",

@@ -19,6 +19,7 @@ PAGES = (  # path, slider, what changes: its kind and a text in it
     ("where_it_breaks", "Acceptance p", "stAlert", "γ ="),
     ("explain", "Acceptance p", "stMetric", "Net speedup"),
     ("plan", "Acceptance p", "stAlert", "The largest gain"),
+    ("systems?system=eagle-2", "Nodes kept", "stMetric", "Tokens in the pass"),
 )
 
 # In the page, so that no round trip of the driver is in the time: wait until the text changes.

@@ -155,14 +155,17 @@ def token_level() -> list[Row]:
 
 
 def own_numbers() -> list[Row]:
-    """Logs read, whole requests simulated, processes fitted, plans made."""
-    import fit_speed  # noqa: PLC0415 — like the others, only where it is run
+    """Logs read, whole requests simulated, processes fitted, plans made, trees walked and searched."""
+    import best_tree  # noqa: PLC0415 — like the others, only where it is run
+    import fit_speed  # noqa: PLC0415
     import import_speed  # noqa: PLC0415
     import plan_speed  # noqa: PLC0415
     import requests_speed  # noqa: PLC0415
+    import tree_walk  # noqa: PLC0415
 
     rows = [*import_speed.rows(), requests_speed.whole_requests()]
-    return [*rows, *fit_speed.rows(), *plan_speed.rows()]
+    rows += [*fit_speed.rows(), *plan_speed.rows()]
+    return [*rows, *tree_walk.rows(), *best_tree.rows()]
 
 
 def models() -> list[Row]:

@@ -33,6 +33,7 @@ SHOTS = (  # file, path, scheme, width, height
     ("convert.png", "convert", "light", 1200, 1560),
     ("compare.png", "compare", "light", 1200, 1420),
     ("real-runs.png", "real_runs", "light", 1200, 1590),
+    ("systems.png", "systems?system=eagle-2", "light", 1200, 2400),
     ("where-it-breaks.png", "where_it_breaks?batch=512", "light", 1200, 4300),
     ("explain.png", "explain?batch=64", "light", 1200, 2000),
     ("plan.png", "plan?against=lookup:0.4", "light", 1200, 2080),

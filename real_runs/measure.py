@@ -12,11 +12,20 @@ from real_runs.models.identity import ModelIdentity
 from real_runs.prompts import PromptSet
 from real_runs.runs.errors import RunInterruptedError, RunStoppedError
 from real_runs.runs.folder import RunWriter, open_run
-from real_runs.runs.header import SCHEMA_VERSION, Environment, Header, Settings, Task
+from real_runs.runs.header import (
+    SCHEMA_VERSION,
+    Environment,
+    Header,
+    HeadsFacts,
+    Settings,
+    Task,
+    TreeCosts,
+)
 from real_runs.runs.measurement import RequestRecord, Run, StepRecord, hash_tokens
 from real_runs.runs.near_ties import Pairs
 from real_runs.runs.reading import read_run, read_steps
 from real_runs.settings import (
+    HEADED,
     chain_of,
     check_settings,
     check_size,
@@ -25,7 +34,8 @@ from real_runs.settings import (
     rule_of,
     sampling_of,
 )
-from real_runs.timing import Stopwatch, TimedDrafter, TimedTarget
+from real_runs.timed_drafter import timed_drafter
+from real_runs.timing import Stopwatch, timed_target
 from simulator._checks import IntArray
 from simulator.decoding import decode
 from simulator.models import Drafter, Target
@@ -49,6 +59,7 @@ class Bench:
     draft_facts: ModelIdentity | None
     environment: Environment
     synchronize: Callable[[], None] | None = None
+    heads_facts: HeadsFacts | None = None
 
 
 def measure(
@@ -60,12 +71,13 @@ def measure(
     argv: tuple[str, ...] = (),
     resume: bool = False,
     progress: Callable[[float], None] | None = None,
+    tree_costs: TreeCosts | None = None,
 ) -> Run:
     """Make every request of a run that is not in the folder yet, and return the whole run.
 
     Requests of all draft lengths are mixed in an order drawn from the seed, so that a machine that
     becomes slower with time slows all of them alike. Before the first one every length runs once
-    unrecorded. `progress` takes the share done.
+    unrecorded. `progress` takes the share done; `tree_costs` are recorded.
 
     Raises what `open_run` raises; ValueError for prompts that do not fit; RunStoppedError when the
     folder cannot be written any more and RunInterruptedError on Ctrl-C: both say what is kept.
@@ -82,6 +94,8 @@ def measure(
         environment=bench.environment,
         tasks=plan_tasks(settings, tuple(encoded)),
         sessions=(),
+        heads=bench.heads_facts,
+        tree_costs=tree_costs,
     )
     with open_run(folder, header, resume=resume) as writer:
         try:
@@ -114,7 +128,9 @@ def encode_all(bench: Bench, settings: Settings, prompts: PromptSet) -> dict[str
     """
     check_settings(settings)
     check_size(settings, len(prompts.prompts))
-    ahead = settings.max_tokens + max(settings.gammas)
+    # A window reaches further than what is judged, and a pass without it is another one.
+    reach = max(*settings.gammas, settings.window + settings.ngram)
+    ahead = settings.max_tokens + reach
     encoded = {}
     for prompt in prompts.prompts:
         try:
@@ -128,7 +144,7 @@ def encode_all(bench: Bench, settings: Settings, prompts: PromptSet) -> dict[str
                 continue
             raise ValueError(
                 f"prompt {prompt.id} has {tokens.size} tokens; with {settings.max_tokens} more and "
-                f"a draft of {max(settings.gammas)} it must fit the context of {facts.name}, "
+                f"a draft of {reach} it must fit the context of {facts.name}, "
                 f"{facts.context} tokens."
             )
     return encoded
@@ -174,8 +190,10 @@ class _RequestMaker:
         self._encoded = encoded
         self._numbers = {prompt: number for number, prompt in enumerate(encoded)}
         self._watch = Stopwatch(bench.synchronize)
-        self._target = TimedTarget(bench.target, self._watch)
-        self._drafter = TimedDrafter(bench.make_drafter(self._watch), self._watch)
+        self._target = timed_target(bench.target, self._watch)
+        self._drafter = timed_drafter(
+            bench.make_drafter(self._watch), self._watch, heads=settings.drafter in HEADED
+        )
 
     def make(self, index: int, task: Task, *, most: int) -> tuple[RequestRecord, StepRecord]:
         """One request of at most `most` tokens, its random numbers drawn from its own seed."""

@@ -1,8 +1,9 @@
-"""The texts that a run continues: a file of the user's, or one of the two bundled sets.
+"""The texts that a run continues: a file of the user's, or one of the three bundled sets.
 
 - a file that ends in .jsonl has one JSON object per line, {"id": "...", "prompt": "..."}
 - every other file is text in UTF-8 with one prompt per line; empty lines count in no way
 - `bundled` for the tiny pair: cuts from the held-out files of its corpus, which every Python carries
+- `varied` for the tiny pair: such cuts on which the target's greedy text goes in no circles
 - `bundled` for any other model: editing tasks, whose answers repeat most of what the prompt says
 """
 
@@ -21,9 +22,11 @@ from real_runs.runs.header import PromptFacts
 from real_runs.runs.sealing import SealError, parse
 from real_runs.tiny.corpus import CorpusFile, is_same, library_folder, read_file, read_manifest
 
-BUNDLED = "bundled"
+BUNDLED, VARIED = "bundled", "varied"
 DATA = Path(__file__).with_name("data")
 CUTS = DATA / "tiny_cuts.csv"
+VARIED_CUTS = DATA / "tiny_varied_cuts.csv"
+"""Chosen by `python -m real_runs.tiny.varied`."""
 EDITING_TASKS = DATA / "editing_tasks.jsonl"
 LARGEST_FILE = 1 << 26
 """[bytes] of a prompt file."""
@@ -62,8 +65,13 @@ def read_prompts(source: str, *, target: str) -> PromptSet:
     """The prompts of a file, or the bundled ones that suit a target.
 
     Raises RunFolderError (file, line, what was expected) for a file that has none or is not what its
-    name says; OSError if it cannot be opened.
+    name says; OSError if it cannot be opened; ValueError for `varied` prompts of another target than
+    tiny.
     """
+    if source == VARIED:
+        if target != "tiny":
+            raise ValueError(f"prompts varied must go with target tiny; got {target!r}.")
+        return bundled_cuts(cuts=VARIED_CUTS)
     if source != BUNDLED:
         return read_prompt_file(Path(source))
     return bundled_cuts() if target == "tiny" else editing_tasks()
@@ -125,8 +133,10 @@ def editing_tasks() -> PromptSet:
     return PromptSet(name="bundled editing tasks", prompts=tasks.prompts, chat=True)
 
 
-def bundled_cuts(folder: Path | None = None) -> PromptSet:
+def bundled_cuts(folder: Path | None = None, *, cuts: Path = CUTS) -> PromptSet:
     """Cuts of held-out files from the running Python's own library, or from another `folder`.
+
+    `cuts` says where: the usual ones, or VARIED_CUTS.
 
     The texts are not stored here. A file that this Python lacks is left out, one that it has in
     another version is cut all the same (its name keeps it out of training in every version); both
@@ -135,7 +145,7 @@ def bundled_cuts(folder: Path | None = None) -> PromptSet:
     folder = library_folder() if folder is None else folder
     manifest = {file.path: file for file in read_manifest() if file.held_out}
     prompts, notes = [], dict[str, None]()
-    for path, offset, length in _cuts():
+    for path, offset, length in _cuts(cuts):
         try:
             content = read_file(manifest[path], folder)
         except ValueError:
@@ -150,25 +160,28 @@ def bundled_cuts(folder: Path | None = None) -> PromptSet:
             prompts.append(Prompt(id=f"{path}@{offset}", prompt=text))
     if not prompts:
         raise RunFolderError(folder, problem="has none of the held-out files of the corpus.")
-    return PromptSet(name="bundled cuts", prompts=tuple(prompts), notes=tuple(notes))
+    name = "bundled cuts" if cuts == CUTS else "varied cuts"
+    return PromptSet(name=name, prompts=tuple(prompts), notes=tuple(notes))
 
 
-def _cuts() -> Iterator[tuple[str, int, int]]:
-    with CUTS.open(newline="", encoding="utf-8") as stream:
+def _cuts(cuts: Path) -> Iterator[tuple[str, int, int]]:
+    with cuts.open(newline="", encoding="utf-8") as stream:
         for row in csv.DictReader(stream):
             yield row["path"], int(row["offset"]), int(row["length"])
 
 
-def choose_cuts(files: Iterator[tuple[CorpusFile, bytes]]) -> Iterator[tuple[str, int, int]]:
+def choose_cuts(
+    files: Iterator[tuple[CorpusFile, bytes]], *, parts: int = 3
+) -> Iterator[tuple[str, int, int]]:
     """How the bundled cuts were chosen: per held-out file of 5,000 bytes and more, up to two.
 
-    A cut begins at a line's start near one and two thirds of the file and has 192 to 256 bytes, the
-    last line whole where that fits.
+    A cut begins at a line's start near one and two thirds of the file (or where it is divided into
+    more `parts`) and has 192 to 256 bytes, the last line whole where that fits.
     """
     for file, content in files:
         if file.held_out and file.size >= 5000:
-            for share in (1, 2):
-                offset = content.index(b"\n", file.size * share // 3) + 1
+            for share in range(1, parts):
+                offset = content.index(b"\n", file.size * share // parts) + 1
                 end = content.rfind(b"\n", offset + 192, offset + 256) + 1
                 length = (end or offset + 224) - offset
                 if content[offset : offset + length].isascii():

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from real_runs.runs.header import Settings
+from real_runs.tree_settings import MOST_NODES, check_tree, passengers_of, tree_asked
 from simulator._checks import as_count
 from simulator.drafts import Chain
 from simulator.rules import (
+    TREE_RULES,
     Picked,
     Rule,
     block_verification,
@@ -17,11 +19,15 @@ from simulator.rules import (
     sample_and_match,
     speculative_sampling,
     typical_acceptance,
+    without_replacement,
 )
 from simulator.sampling import STEPS, Order, Sampling
 from simulator.stopping import ConfidenceThreshold, FixedLength, Heuristic, Stop
 
-DRAFTERS = ("draft_model", "prompt_lookup")
+DRAFTERS = ("draft_model", "prompt_lookup", "medusa", "eagle", "lookahead")
+HEADED = ("medusa", "eagle")
+"""Drafters that are heads on the target's own states."""
+_SIBLINGS: tuple[Picked, ...] = ("chosen", "drawn", "distinct")
 _RULES: dict[str, Callable[[], Rule]] = {
     "greedy": greedy,
     "speculative_sampling": speculative_sampling,
@@ -29,6 +35,7 @@ _RULES: dict[str, Callable[[], Rule]] = {
     "one_hot": one_hot,
     "block_verification": block_verification,
     "typical_acceptance": typical_acceptance,
+    "without_replacement": without_replacement,
 }
 _RULE_NAMES = f"{', '.join(_RULES)}, lenience:FACTOR"
 _LENGTHS = "fixed, heuristic, confidence:THRESHOLD"
@@ -47,6 +54,13 @@ def check_settings(settings: Settings) -> None:
     for gamma in settings.gammas:
         as_count("gamma", gamma, least=1, most=LONGEST_GAMMA)
         chain_of(settings, gamma)
+    check_tree(settings)
+    _check_lookahead(settings)
+    if (settings.heads is not None) != (settings.drafter in HEADED):
+        raise ValueError(
+            f"heads must be given with {' and '.join(HEADED)} and no other drafter; got "
+            f"{settings.heads} with {settings.drafter}."
+        )
     if len(set(settings.gammas)) < len(settings.gammas):
         raise ValueError(f"gamma must name each draft length once; got {list(settings.gammas)}.")
     if len(settings.gammas) > MOST_GAMMAS:
@@ -73,6 +87,9 @@ def check_settings(settings: Settings) -> None:
         raise ValueError(
             f"rule {settings.rule} must know the draft's probabilities; {settings.drafter} has none."
         )
+    if drafts_trees(settings) and rule.name not in {each.name for each in TREE_RULES}:
+        names = ", ".join(each.name for each in TREE_RULES)
+        raise ValueError(f"rule must be one that judges trees, {names}; got {settings.rule}.")
 
 
 def check_size(settings: Settings, prompts: int) -> None:
@@ -86,15 +103,28 @@ def check_size(settings: Settings, prompts: int) -> None:
         )
 
 
-def default_rule(drafter: str, temperature: float) -> str:
+def default_rule(drafter: str, temperature: float, siblings: str = "chosen") -> str:
     """The rule that is lossless and usual: greedy at temperature 0, else by how drafts come about.
+
+    `siblings` says how heads pick their tokens.
 
     >>> default_rule("draft_model", 0.0), default_rule("prompt_lookup", 1.0)
     ('greedy', 'sample_and_match')
+    >>> default_rule("eagle", 1.0, "distinct")
+    'without_replacement'
     """
     if temperature == 0.0:
         return "greedy"
-    return "speculative_sampling" if drafter == "draft_model" else "sample_and_match"
+    if drafter == "draft_model" or (drafter in HEADED and siblings == "drawn"):
+        return "speculative_sampling"
+    if drafter in HEADED and siblings == "distinct":
+        return "without_replacement"
+    return "sample_and_match"
+
+
+def drafts_trees(settings: Settings) -> bool:
+    """Whether drafts branch: the target then reads a tree in one pass."""
+    return settings.drafter == "lookahead" or tree_asked(settings.tree).kind != "chain"
 
 
 def rule_of(settings: Settings) -> Rule:
@@ -138,18 +168,53 @@ def chain_of(settings: Settings, gamma: int) -> Chain:
 def picked_by(settings: Settings) -> Picked:
     """How the drafter's tokens come about.
 
-    At temperature 0 a draft model's likeliest token needs no distribution, unless the rule asks.
+    At temperature 0 the likeliest token needs no distribution, unless the rule asks; where siblings
+    must not be the same token, the likeliest ones need none either.
     """
-    if settings.drafter != "draft_model":
-        return "chosen"
+    if settings.siblings not in _SIBLINGS:
+        raise ValueError(
+            f"siblings must be one of {', '.join(_SIBLINGS)}; got {settings.siblings!r}."
+        )
+    if settings.drafter == "draft_model":
+        picked: Picked = "drawn"
+    elif settings.drafter in HEADED:
+        picked = next(each for each in _SIBLINGS if each == settings.siblings)
+    else:
+        picked = "chosen"
     if settings.temperature == 0.0 and not rule_of(settings).needs_draft_probs:
         return "chosen"
-    return "drawn"
+    return picked
 
 
 def is_greedy(settings: Settings) -> bool:
     """Whether every text must be that of plain decoding."""
     return settings.temperature == 0.0 and rule_of(settings).is_lossless(picked_by(settings))
+
+
+def _check_lookahead(settings: Settings) -> None:
+    """ValueError for a window, n-grams or candidates that Lookahead cannot have, or that others have."""
+    own = (settings.window, settings.ngram, settings.candidates, settings.ngrams_from_prompt)
+    if settings.drafter != "lookahead":
+        if any(own):
+            raise ValueError(
+                "window, ngram, candidates and ngrams_from_prompt must be left out without lookahead; "
+                f"got drafter {settings.drafter}."
+            )
+        return
+    as_count("window", settings.window, least=1)
+    as_count("ngram", settings.ngram, least=2)
+    as_count("candidates", settings.candidates, least=1)
+    if max(settings.gammas) >= settings.ngram:
+        raise ValueError(
+            f"gamma must be at most ngram - 1, which is {settings.ngram - 1}; got "
+            f"{max(settings.gammas)}."
+        )
+    nodes = settings.candidates * (settings.ngram - 1) + passengers_of(settings)
+    if nodes > MOST_NODES:
+        raise ValueError(
+            f"window, ngram and candidates must add at most {MOST_NODES} tokens to a pass; "
+            f"(window + candidates) · (ngram - 1) - 1 is {nodes}."
+        )
 
 
 def _stop(text: str) -> Stop:

@@ -30,12 +30,7 @@ def load_target(
     Traceback (most recent call last):
     ValueError: device must be one of cpu, cuda, mps; got 'tpu'.
     """
-    missing = [package for package in NEEDED if not _is_installed(package)]
-    if missing:
-        raise ValueError(
-            f"actual models need the extra `real`, pip install 'specdec[real]'; missing: "
-            f"{', '.join(missing)}."
-        )
+    check_installed()
     from real_runs.models.causal import CausalTarget  # noqa: PLC0415 — torch costs seconds at import
     from real_runs.models.devices import as_device, as_dtype  # noqa: PLC0415
     from real_runs.models.loading import load_model, load_tokenizer, quiet  # noqa: PLC0415
@@ -49,6 +44,16 @@ def load_target(
     return CausalTarget(
         model=model.to(where), tokenizer=tokenizer, source=source, keep_hidden=keep_hidden
     )
+
+
+def check_installed() -> None:
+    """ValueError, one sentence, where the extra `real` is missing."""
+    missing = [package for package in NEEDED if not _is_installed(package)]
+    if missing:
+        raise ValueError(
+            f"actual models need the extra `real`, pip install 'specdec[real]'; missing: "
+            f"{', '.join(missing)}."
+        )
 
 
 def _is_installed(package: str) -> bool:

@@ -1,4 +1,4 @@
-"""Clocks around a target and a drafter, from outside: the loop itself knows of no time.
+"""Clocks around a target and a draft model, from outside: the loop itself knows of no time.
 
 Each call costs two readings of a nanosecond counter. On an accelerator, which works on after the
 call has returned, the clock is read only when all work is done.
@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import perf_counter_ns
 
-import numpy as np
-
 from real_runs.runs.measurement import StepRecord
 from simulator._checks import IntArray
+from simulator._inputs import depths_of
 from simulator.generation import Round
-from simulator.models import Draft, Drafter, KeepGoing, Logits, Target
-from simulator.rules import Picked
-from simulator.sampling import Sampling
+from simulator.models import Logits, Target, TreeTarget
 
 
 class Stopwatch:
@@ -38,6 +35,8 @@ class Stopwatch:
         self.draft_steps: list[int] = []
         self.draft_ns: list[int] = []
         self.propose_ns: list[int] = []
+        self.trees: list[IntArray | None] = []
+        self.proposed: IntArray | None = None
         self.forwards = 0
         self.forward_ns = 0
         self.proposal_ns = 0
@@ -62,6 +61,8 @@ class Stopwatch:
         self.draft_steps.append(self.forwards)
         self.draft_ns.append(self.forward_ns)
         self.propose_ns.append(self.proposal_ns)
+        self.trees.append(self.proposed)
+        self.proposed = None
         self.forwards = self.forward_ns = self.proposal_ns = 0
 
     def finish(self) -> tuple[int, int]:
@@ -86,7 +87,24 @@ class Stopwatch:
             draft_steps=tuple(self.draft_steps),
             draft_ns=tuple(self.draft_ns),
             propose_ns=tuple(self.propose_ns),
+            depth=self._depths(rounds),
         )
+
+    def _depths(self, rounds: tuple[Round, ...]) -> tuple[int, ...]:
+        """The depth of every round's tree, which is as long as its draft where that is a chain."""
+        if all(tree is None for tree in self.trees):
+            return ()
+        return tuple(
+            entry.drafted if tree is None else max(depths_of(tree), default=0)
+            for tree, entry in zip(self.trees, rounds, strict=True)
+        )
+
+
+def timed_target(target: Target, watch: Stopwatch) -> Target:
+    """The target with its passes timed; it reads trees if the target does."""
+    if hasattr(target, "extend_tree"):
+        return TimedTreeTarget(target, watch)
+    return TimedTarget(target, watch)
 
 
 class TimedTarget:
@@ -124,6 +142,23 @@ class TimedTarget:
         self._target.rollback(count)
 
 
+class TimedTreeTarget(TimedTarget):
+    """A target that reads trees, whose passes are timed as the target's."""
+
+    _target: TreeTarget
+
+    def extend_tree(self, tokens: IntArray, parents: IntArray) -> Logits:
+        """As the target's, timed as a pass over that many tokens."""
+        before = self._watch.now()
+        logits = self._target.extend_tree(tokens, parents)
+        self._watch.target_pass(len(tokens), self._watch.now() - before)
+        return logits
+
+    def keep(self, rows: IntArray) -> None:
+        """As the target's."""
+        self._target.keep(rows)
+
+
 class TimedDraftModel:
     """The model inside a drafter, its passes timed as forwards of the draft."""
 
@@ -156,32 +191,3 @@ class TimedDraftModel:
     def rollback(self, count: int) -> None:
         """As the model's."""
         self._model.rollback(count)
-
-
-class TimedDrafter:
-    """A drafter whose proposals are timed."""
-
-    def __init__(self, drafter: Drafter, watch: Stopwatch) -> None:
-        self._drafter = drafter
-        self._watch = watch
-
-    @property
-    def picked(self) -> Picked:
-        """As the drafter's."""
-        return self._drafter.picked
-
-    def start(self, prompt: IntArray, sampling: Sampling) -> None:
-        """As the drafter's; prefill."""
-        self._drafter.start(prompt, sampling)
-        self._watch.prompt_read()
-
-    def propose(self, length: int, keep_going: KeepGoing, rng: np.random.Generator) -> Draft:
-        """As the drafter's, timed."""
-        before = self._watch.now()
-        draft = self._drafter.propose(length, keep_going, rng)
-        self._watch.proposal_ns += self._watch.now() - before
-        return draft
-
-    def settle(self, tokens: IntArray) -> None:
-        """As the drafter's."""
-        self._drafter.settle(tokens)

@@ -109,12 +109,21 @@ def check_rule(rule: Rule) -> None:
         )
 
 
-def check_draft(draft: Draft, length: int, vocabulary: int) -> None:
-    """Refuse a drafter's proposal that is longer than asked for or that the target cannot judge."""
+def check_draft(draft: Draft, length: int, vocabulary: int, *, chains_only: str = "") -> None:
+    """Refuse a drafter's proposal that is longer than asked for or that the target cannot judge.
+
+    `chains_only` names what cannot go with a tree.
+    """
     tokens: Any = draft.tokens
     if not (isinstance(tokens, np.ndarray) and tokens.ndim == 1):
         raise ValueError(f"drafter must propose tokens as an array of shape [n]; got {tokens!r}.")
-    if tokens.size > length:
+    if draft.parents is not None:
+        if chains_only:
+            raise ValueError(f"drafter must propose chains with {chains_only}; it proposes a tree.")
+        _check_tree(draft, length)
+    elif draft.passengers:
+        raise ValueError("drafter must give the parents of a draft that carries passengers.")
+    elif tokens.size > length:
         raise ValueError(
             f"drafter must propose at most the {length} tokens it was asked for; got {tokens.size}."
         )
@@ -141,6 +150,44 @@ def check_draft(draft: Draft, length: int, vocabulary: int) -> None:
         raise ValueError(
             "drafter must give probs that are distributions, at least 0 with rows that sum to 1; "
             f"row {worst} sums to {sums[worst]:.6g} and the least entry is {probs.min():.6g}."
+        )
+
+
+def depths_of(parents: IntArray) -> list[int]:
+    """Depth of every token of a draft, 1 for those that follow the text, from parents that come first."""
+    depths: list[int] = []
+    for parent in parents.tolist():
+        depths.append(1 if parent < 0 else depths[parent] + 1)
+    return depths
+
+
+def _check_tree(draft: Draft, length: int) -> None:
+    """Refuse parents that are no tree, or a tree that is deeper than asked for."""
+    parents: Any = draft.parents
+    size = draft.tokens.size
+    fits = (
+        isinstance(parents, np.ndarray) and parents.shape == (size,) and parents.dtype.kind == "i"
+    )
+    if not fits:
+        raise ValueError(
+            f"drafter must give one parent per token, {size} of them; got {parents!r}."
+        )
+    if not 0 <= draft.passengers <= size:
+        raise ValueError(
+            f"passengers must be a number of the draft's {size} tokens; got {draft.passengers}."
+        )
+    wrong = np.flatnonzero((parents < -1) | (parents >= np.arange(size)))
+    if wrong.size:
+        node = int(wrong[0])
+        raise ValueError(
+            "drafter must give parents that come before their children, or -1 for the text; token "
+            f"{node} has parent {parents[node]}."
+        )
+    deepest = max(depths_of(parents[: draft.judged]), default=0)
+    if deepest > length:
+        raise ValueError(
+            f"drafter must propose at most the {length} tokens it was asked for behind each other; got "
+            f"a tree of depth {deepest}."
         )
 
 

@@ -22,7 +22,8 @@ def pick(weights: npt.NDArray[Any], uniforms: FloatArray) -> IntArray:
     if vocabulary <= 2 * BLOCK:
         return _pick_small(weights.astype(np.float64, copy=False), uniforms)
     whole = vocabulary - vocabulary % BLOCK
-    sums = weights[:, :whole].reshape(len(weights), -1, BLOCK).sum(axis=2, dtype=np.float64)
+    blocks = weights[:, :whole].reshape(len(weights), whole // BLOCK, BLOCK)
+    sums = blocks.sum(axis=2, dtype=np.float64)
     if whole < vocabulary:
         sums = np.column_stack([sums, weights[:, whole:].sum(axis=1, dtype=np.float64)])
     running = sums.cumsum(axis=1)

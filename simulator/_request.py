@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator._checks import IntArray, as_array
+from simulator._counting import LengthRule
 from simulator._inputs import check_rule
 from simulator.drafts import Chain
-from simulator.models import Drafter, Target
+from simulator.models import Drafter, PassReader, Target
 from simulator.rules import Picked, Rule
 from simulator.stopping import ConfidenceThreshold, Heuristic, Oracle
 
@@ -70,6 +71,22 @@ def checked_chain(
     return chain
 
 
+def length_rule_of(drafter: Drafter | None, chain: Chain) -> LengthRule:
+    """What decides how long a draft is: the draft's confidence, where it drops or shapes tokens by it."""
+    if drafter is None:
+        return chain.length_rule
+    by_confidence = how_picked(drafter, chain) == "dropped" or bool(
+        getattr(drafter, "grows_by_confidence", False)
+    )
+    return "confidence" if by_confidence else chain.length_rule
+
+
+def pass_reader(drafter: Drafter | None) -> PassReader | None:
+    """The drafter, if it learns from the target's passes."""
+    read: object = drafter
+    return read if isinstance(read, PassReader) else None
+
+
 def as_stops(tokens: Collection[int]) -> frozenset[int]:
     """The stop tokens as whole numbers; -1 and others that never come are allowed."""
     found = as_array(
@@ -83,4 +100,4 @@ def as_stops(tokens: Collection[int]) -> frozenset[int]:
 def how_picked(drafter: Drafter, chain: Chain) -> Picked:
     """How tokens that stay in the draft came about, with what the chain drops."""
     drops = isinstance(chain.stop, ConfidenceThreshold) and chain.stop.drops_last
-    return "dropped" if drops and drafter.picked == "drawn" else drafter.picked
+    return "dropped" if drops and drafter.picked != "chosen" else drafter.picked

@@ -18,12 +18,17 @@ class Tally:
         self.rounds = self.drafted = self.discarded = 0
         self.shortened = False
 
-    def add(self, drafted: int, tested: int, accepted: int, emitted: int) -> None:
-        """Count one round of `accepted` + 1 tokens, of which `emitted` arrived."""
+    def add(
+        self, drafted: int, tested: int, accepted: int, emitted: int, *, longest: int | None = None
+    ) -> None:
+        """Count one round of `accepted` + 1 tokens, of which `emitted` arrived.
+
+        `longest` is the depth of a drafted tree, whose tokens are more.
+        """
         self.rounds += 1
         self.drafted += drafted
         self.discarded += accepted + 1 - emitted
-        self.shortened |= drafted < self.chain.gamma
+        self.shortened |= (drafted if longest is None else longest) < self.chain.gamma
         for depth in range(tested):
             self.tested[depth] += 1
         for depth in range(accepted):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ class ToyModel(ABC):
         self.tokens: list[int] = []
         self.passes = 0
         self.width = 0
+        self._pass = 0  # tokens of the last pass
 
     @property
     def vocabulary(self) -> int:
@@ -56,12 +58,40 @@ class ToyModel(ABC):
                 f"count must be at most the {len(self.tokens)} tokens that were read; got {count}."
             )
         del self.tokens[len(self.tokens) - count :]
+        self._pass = max(0, self._pass - count)
+
+    def extend_tree(self, tokens: npt.ArrayLike, parents: npt.ArrayLike) -> FloatArray:
+        """Read a tree [n >= 1] in one pass; logits behind the path to each token, [n, vocabulary].
+
+        Raises ValueError as `extend` does, and unless every parent comes before its child, the root
+        first.
+        """
+        above = as_parents(parents)
+        depths = np.zeros(above.size, dtype=np.int64)
+        for node, parent in enumerate(above[1:].tolist(), start=1):
+            depths[node] = depths[parent] + 1
+        if above.size != np.size(tokens):
+            raise ValueError(
+                f"parents must have one entry per token; got {above.size} for {np.size(tokens)}."
+            )
+        return self._read("tokens", tokens, depths)
+
+    def keep(self, rows: npt.ArrayLike) -> None:
+        """Keep these rows of the last pass, in order, and forget its others.
+
+        Raises ValueError for rows that are not increasing or not of the last pass.
+        """
+        kept = as_kept(rows, self._pass)
+        start = len(self.tokens) - self._pass
+        last = self.tokens[start:]
+        self.tokens[start:] = [last[row] for row in kept]
+        self._pass = len(kept)
 
     @abstractmethod
-    def rows(self, tokens: IntArray, start: int) -> FloatArray:
-        """Distributions of what follows each token [n], the first at position `start`: [n, vocabulary]."""
+    def rows(self, tokens: IntArray, positions: IntArray) -> FloatArray:
+        """Distributions of what follows each token [n] at its position [n]: [n, vocabulary]."""
 
-    def _read(self, name: str, tokens: npt.ArrayLike) -> FloatArray:
+    def _read(self, name: str, tokens: npt.ArrayLike, depths: IntArray | None = None) -> FloatArray:
         new = np.asarray(tokens)
         if new.ndim != 1 or new.size == 0 or new.dtype.kind not in "iu":
             raise ValueError(
@@ -73,17 +103,50 @@ class ToyModel(ABC):
                 f"{name} must hold tokens in [0, {self.vocabulary - 1}]; "
                 f"got {new.min()} to {new.max()}."
             )
-        if self.context is not None and len(self.tokens) + new.size > self.context:
+        depths = np.arange(new.size) if depths is None else depths
+        start = len(self.tokens)
+        longest = int(depths.max()) + 1
+        if self.context is not None and start + longest > self.context:
             raise ValueError(
                 f"{name} must fit into the context of {self.context} tokens; "
-                f"got {new.size} behind {len(self.tokens)}."
+                f"got {longest} behind {start}."
             )
-        start = len(self.tokens)
         self.tokens.extend(int(token) for token in new)
         self.passes += 1
         self.width += new.size
+        self._pass = new.size
         with np.errstate(divide="ignore"):  # log 0 is what minus infinity is for
-            return np.log(self.rows(new, start))
+            return np.log(self.rows(new, start + depths))
+
+
+def as_parents(parents: npt.ArrayLike) -> IntArray:
+    """Parents of a pass over a tree, the root first; ValueError for one that does not come before its child."""
+    found = np.asarray(parents)
+    if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu":
+        raise ValueError(
+            "parents must be one whole number per token, the root's -1; "
+            f"got {found.dtype} of shape {list(found.shape)}."
+        )
+    if found[0] != -1:
+        raise ValueError(f"parents must begin with the root's, -1; got {found[0]}.")
+    bad = np.flatnonzero((found[1:] < 0) | (found[1:] >= np.arange(1, found.size)))
+    if bad.size:
+        node = int(bad[0]) + 1
+        raise ValueError(
+            f"parents must come before their children; token {node} has parent {found[node]}."
+        )
+    return found.astype(np.int64)
+
+
+def as_kept(rows: npt.ArrayLike, width: int) -> list[int]:
+    """Rows of a pass that stay, increasing numbers below its width."""
+    kept = [int(row) for row in np.asarray(rows)]
+    steps = all(one < other for one, other in pairwise(kept))
+    if not kept or not steps or kept[0] < 0 or kept[-1] >= width:
+        raise ValueError(
+            f"rows must be increasing numbers of the last pass, 0 to {width - 1}; got {kept}."
+        )
+    return kept
 
 
 def contexts_at(positions: npt.ArrayLike, *, contexts: int, seed: int) -> IntArray:

@@ -9,9 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from simulator._checks import IntArray, Rng, as_count, as_generator
-from simulator._inputs import check_draft, check_logits
-from simulator._request import Record, as_prompt, as_stops, checked_chain, how_picked
-from simulator._rows import LogitRows, ProbabilityRows
+from simulator._inputs import check_draft, check_logits, depths_of
+from simulator._judging import Judged, forget, judge_draft, run_pass
+from simulator._request import (
+    Record,
+    as_prompt,
+    as_stops,
+    checked_chain,
+    length_rule_of,
+    pass_reader,
+)
 from simulator._tally import Tally
 from simulator.drafts import Chain
 from simulator.generation import Generation, Round
@@ -19,7 +26,6 @@ from simulator.models import Draft, Drafter, Target
 from simulator.rules import Rule, speculative_sampling
 from simulator.sampling import Sampling
 from simulator.stopping import ConfidenceThreshold, Heuristic
-from simulator.verification import judge
 
 
 def decode(
@@ -40,10 +46,12 @@ def decode(
 
     Prefill emits the first token and belongs to no round. A round feeds the last token and the draft
     to the target in one pass, keeps what `rule` (speculative sampling unless given) accepts and one
-    token more, and makes the target forget the rest. Drafts keep their full length up to the end:
-    tokens behind `max_tokens` or a stop token are thrown away and counted as discarded, and only
-    where the target's context ends are drafts cut. Without drafter and chain it is plain decoding
-    through the same loop.
+    token more, and makes the target forget the rest. A draft may be a tree (`Draft.parents`), of which
+    one path is kept; `chain.gamma` is then the depth that the drafter is asked for.
+
+    Drafts keep their full length up to the end: tokens behind `max_tokens` or a stop token are thrown
+    away and counted as discarded, and only where the target's context ends are drafts cut. Without
+    drafter and chain it is plain decoding through the same loop.
 
     `record="rounds"` keeps every round. `record="every_position"` judges a draft at every position
     of the text and keeps one token each time: slow, but from a drafter without chance `replay` then
@@ -73,8 +81,9 @@ def decode(
         drafter.start(tokens, sampling)
         drafter.settle(np.array([first], dtype=np.int64))
     text = [first]
-    dropped = drafter is not None and how_picked(drafter, chain) == "dropped"
-    tally = Tally(chain, "confidence" if dropped else chain.length_rule)
+    chains_only = "record='every_position'" if record == "every_position" else ""
+    reader = pass_reader(drafter)
+    tally = Tally(chain, length_rule_of(drafter, chain))
     rounds: list[Round] = []
     length = _first_length(chain)
     ended: Literal["limit", "stop", "context"] | None = "stop" if first in stops else None
@@ -83,28 +92,23 @@ def decode(
         if room < 0:
             ended = "context"
             break
-        draft = _propose(drafter, chain, min(length, room), generator, target.vocabulary)
-        logits = target.extend(np.array([text[-1], *draft.tokens.tolist()], dtype=np.int64))
-        check_logits(logits, draft.tokens.size + 1, target.vocabulary)
-        accepted, following = _judge(logits, draft, rule, sampling, generator)
-        tested = min(accepted + 1, draft.tokens.size)
-        emitted = [*draft.tokens[:accepted].tolist(), following]
-        stop = next((i for i, token in enumerate(emitted) if token in stops), None)
-        if stop is not None:
-            if stop < accepted:  # nothing behind an accepted stop token is tested
-                accepted = tested = stop + 1
-            emitted = emitted[: stop + 1]
+        draft = _propose(
+            drafter, chain, min(length, room), room, generator, target.vocabulary, chains_only
+        )
+        logits = run_pass(target, text[-1], draft)
+        judged = judge_draft(logits, draft, rule, sampling, generator)
+        accepted, tested, emitted = _up_to_a_stop(draft, judged, stops)
         if record == "every_position":
             emitted = emitted[:1]
         emitted = emitted[: max_tokens - len(text)]
         if emitted[-1] in stops:
             ended = "stop"
-        tally.add(draft.tokens.size, tested, accepted, len(emitted))
+        tally.add(draft.judged, tested, accepted, len(emitted), longest=_longest(draft))
         if record != "table":
             rounds.append(
                 Round(
                     start=len(text),
-                    drafted=draft.tokens.size,
+                    drafted=draft.judged,
                     tested=tested,
                     accepted=accepted,
                     emitted=len(emitted),
@@ -112,11 +116,14 @@ def decode(
             )
         text += emitted
         # The cache keeps the token that was fed and the emitted ones but the last, not yet read.
-        target.rollback(draft.tokens.size + 1 - len(emitted))
+        rows = np.array([0, *(node + 1 for node in judged.path)][: len(emitted)], dtype=np.int64)
+        if reader is not None:
+            reader.read_pass(logits, rows)
+        forget(target, draft, rows)
         if drafter is not None:
             drafter.settle(np.array(emitted, dtype=np.int64))
         if isinstance(chain.stop, Heuristic):
-            all_kept = accepted == draft.tokens.size
+            all_kept = accepted == _longest(draft)
             length = chain.stop.after(length, all_kept=all_kept, gamma=chain.gamma)
     return Generation(
         tokens=tuple(text),
@@ -136,20 +143,43 @@ def _room(target: Target, length: int) -> int:
     return np.iinfo(np.int64).max if target.context is None else target.context - length
 
 
+def _up_to_a_stop(
+    draft: Draft, judged: Judged, stops: frozenset[int]
+) -> tuple[int, int, list[int]]:
+    """Accepted and tested depths, and the emitted tokens, of which none follows a stop token."""
+    accepted, tested = len(judged.path), judged.tested
+    emitted = [*draft.tokens[list(judged.path)].tolist(), judged.following]
+    stop = next((i for i, token in enumerate(emitted) if token in stops), None)
+    if stop is None:
+        return accepted, tested, emitted
+    if stop < accepted:  # nothing behind an accepted stop token is tested
+        accepted = tested = stop + 1
+    return accepted, tested, emitted[: stop + 1]
+
+
+def _longest(draft: Draft) -> int:
+    """Tokens that the draft can have accepted: its length, or the depth of its tree."""
+    if draft.parents is None:
+        return int(draft.tokens.size)
+    return max(depths_of(draft.parents[: draft.judged]), default=0)
+
+
 def _propose(
     drafter: Drafter | None,
     chain: Chain,
     length: int,
+    room: int,
     rng: np.random.Generator,
     vocabulary: int,
+    chains_only: str,
 ) -> Draft:
     if drafter is None or length == 0:
         return Draft(tokens=np.empty(0, dtype=np.int64))
     stop = chain.stop
     if not isinstance(stop, ConfidenceThreshold):
         draft = drafter.propose(length, lambda _: True, rng)
-        check_draft(draft, length, vocabulary)
-        return draft
+        check_draft(draft, length, vocabulary, chains_only=chains_only)
+        return draft if draft.parents is None else _fitting(draft, room)
     last = [1.0]
 
     def keep_going(confidence: float) -> bool:
@@ -157,56 +187,24 @@ def _propose(
         return stop.goes_on(confidence)
 
     draft = drafter.propose(length, keep_going, rng)
-    check_draft(draft, length, vocabulary)
+    check_draft(draft, length, vocabulary, chains_only="a chain that stops by confidence")
     if stop.drops_last and draft.tokens.size and not stop.goes_on(last[0]):
         probs = None if draft.probs is None else draft.probs[:-1]
         return Draft(tokens=draft.tokens[:-1], probs=probs)
     return draft
 
 
-def _judge(
-    logits: npt.NDArray[np.float32] | npt.NDArray[np.float64],
-    draft: Draft,
-    rule: Rule,
-    sampling: Sampling,
-    rng: np.random.Generator,
-) -> tuple[int, int]:
-    """Accepted tokens and the one behind them, of one round."""
-    if rule.name == "greedy":
-        return _judge_greedy(logits, draft.tokens.tolist())
-    size = draft.tokens.size
-    verdict = judge(
-        LogitRows(logits, sampling, "the target's logits"),
-        _draft_rows(draft, logits.shape[1]),
-        draft.tokens[None],
-        rule=rule,
-        rng=rng,
-        where=(np.arange(size + 1)[None], np.arange(size)[None]),
+def _fitting(draft: Draft, room: int) -> Draft:
+    """The draft, without its passengers where they would stand behind the end of the context."""
+    parents = draft.parents
+    if parents is None or not draft.passengers or max(depths_of(parents)) <= room:
+        return draft
+    judged = draft.judged
+    return Draft(
+        tokens=draft.tokens[:judged],
+        probs=None if draft.probs is None else draft.probs[:judged],
+        parents=parents[:judged],
     )
-    return int(verdict.lengths[0]), int(verdict.next_token[0])
-
-
-def _judge_greedy(
-    logits: npt.NDArray[np.float32] | npt.NDArray[np.float64], drafted: list[int]
-) -> tuple[int, int]:
-    """What `judge` says under the greedy rule, without its arrays: a plain step has little time to lose."""
-    best = logits.argmax(axis=1)
-    if not np.isfinite(logits[np.arange(best.size), best]).all():
-        raise ValueError(
-            "the target's logits must not be NaN or plus infinity, and some token must be possible; "
-            f"row {int(np.argmin(np.isfinite(logits[np.arange(best.size), best])))} breaks this."
-        )
-    wanted = best.tolist()
-    accepted = 0
-    while accepted < len(drafted) and drafted[accepted] == wanted[accepted]:
-        accepted += 1
-    return accepted, wanted[accepted]
-
-
-def _draft_rows(draft: Draft, vocabulary: int) -> ProbabilityRows | None:
-    if draft.probs is None and draft.tokens.size:
-        return None
-    return ProbabilityRows(np.empty((0, vocabulary)) if draft.probs is None else draft.probs)
 
 
 def _first_token(
@@ -216,4 +214,4 @@ def _first_token(
     logits = target.start(prompt)[None]
     check_logits(logits, 1, target.vocabulary)
     nothing = Draft(tokens=np.empty(0, dtype=np.int64))
-    return _judge(logits, nothing, rule, sampling, rng)[1]
+    return judge_draft(logits, nothing, rule, sampling, rng).following

@@ -9,6 +9,7 @@ are the business of `simulator.stopped`.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -17,8 +18,17 @@ from simulator._streams import simulate_streams
 from simulator.acceptance import AcceptanceTable
 from simulator.flips import Progress, count_flips, flip
 from simulator.mixtures import TEXT_PROCESSES
+from simulator.parallel_candidates import ParallelCandidates
+from simulator.parallel_walk import (
+    count_parallel,
+    follow_parallel,
+    parallel_table,
+    walk_parallel,
+)
 from simulator.stopped import simulate_stopped
-from simulator.strategies import Strategy
+from simulator.strategies import Strategy, chain_of, described
+from simulator.tree_walk import count, expected_draws, follow, tree_table, walk
+from simulator.trees import Tree
 
 MAX_FLIPS = 10**11
 """Tokens that `simulate` agrees to flip; beyond it `simulate_counts` has the same distribution."""
@@ -40,8 +50,9 @@ def simulate(
     """Flip every tested token of `rounds` rounds and return the counts by depth.
 
     Depth i flips once for each round that survived so far, with the conditional acceptance of that
-    depth. Memory does not grow with `rounds`, and the same `rng` gives the same counts. `progress`
-    is called with the share done.
+    depth; in a tree every node with children draws, once for each round that kept it, which child is
+    kept. Memory does not grow with `rounds`, and the same `rng` gives the same counts. `progress` is
+    called with the share done.
 
     A stopping rule that looks back (`Heuristic`) needs to know which rounds follow each other:
     `rounds` are those of `streams` requests side by side, rounds / streams each, and every request
@@ -67,16 +78,19 @@ def simulate(
             f"got {rounds} rounds and {streams} streams."
         )
     generator = as_generator(rng)
+    if strategy.is_tree:
+        return _simulate_tree(strategy, rounds, generator, progress)
     if not strategy.draft.is_fixed:
         return simulate_stopped(strategy, rounds, streams, generator, progress)
-    gamma, process = strategy.draft.gamma, strategy.acceptance
+    gamma, (_, process) = strategy.draft.gamma, chain_of(strategy, "simulate")
     if isinstance(process, TEXT_PROCESSES):
         as_count("rounds × (gamma + 1)", rounds * (gamma + 1), most=MAX_FLIPS)
         return simulate_streams(process, gamma, rounds, streams, generator, progress)
     conditional = strategy.conditional_acceptance
     expected = _expected_flips(rounds, conditional)
     if expected > MAX_FLIPS:
-        raise ValueError(_too_many(rounds, expected))
+        seconds = _timed(lambda: count_flips(np.random.default_rng(0), 0.7, _SAMPLE))
+        raise ValueError(_too_many(rounds, expected, seconds / _SAMPLE))
     accepted: list[int] = []
     alive, done = rounds, 0.0
     for p in conditional:
@@ -101,6 +115,10 @@ def simulate_lengths(strategy: Strategy, *, rounds: int, rng: Rng) -> IntArray:
     rounds = as_count("rounds", rounds, least=1, most=MAX_LENGTHS)
     _refuse_stops("simulate_lengths", strategy)
     generator = as_generator(rng)
+    if isinstance(strategy.acceptance, ParallelCandidates):
+        return follow_parallel(strategy, rounds, generator)
+    if strategy.is_tree:
+        return follow(strategy, rounds, generator)
     lengths = np.zeros(rounds, dtype=np.int64)
     survivors: IntArray | None = None  # [alive] indices of rounds; None while all are alive
     for depth, p in enumerate(strategy.conditional_acceptance, start=1):
@@ -113,7 +131,8 @@ def simulate_lengths(strategy: Strategy, *, rounds: int, rng: Rng) -> IntArray:
 def simulate_counts(strategy: Strategy, *, rounds: int, rng: Rng) -> AcceptanceTable:
     """The counts of `simulate` drawn directly: accepted[i] ~ Binomial(tested[i], p[i]).
 
-    The same distribution as flipping, in O(gamma) time for any number of rounds. Raises ValueError
+    In a tree the children of a node are one multinomial. The same distribution as flipping, in
+    O(gamma) or O(nodes) time for any number of rounds. Raises ValueError
     for rounds outside [1, MAX_COUNTED] and for drafts that may end early.
 
     >>> from simulator import draft_model
@@ -124,12 +143,62 @@ def simulate_counts(strategy: Strategy, *, rounds: int, rng: Rng) -> AcceptanceT
     rounds = as_count("rounds", rounds, least=1, most=MAX_COUNTED)
     _refuse_stops("simulate_counts", strategy)
     generator = as_generator(rng)
+    if isinstance(strategy.acceptance, ParallelCandidates):
+        return parallel_table(strategy, rounds, count_parallel(strategy, rounds, generator))
+    if strategy.is_tree:
+        return tree_table(strategy, count(strategy, rounds, generator))
     accepted: list[int] = []
     alive = rounds
     for p in strategy.conditional_acceptance:
         alive = int(generator.binomial(alive, p))
         accepted.append(alive)
     return _table(strategy, rounds, accepted)
+
+
+def simulate_nodes(strategy: Strategy, *, rounds: int, rng: Rng) -> IntArray:
+    """Rounds of `simulate` that kept each node of the strategy's tree, shape [nodes].
+
+    The same `rng` gives the same counts. Raises ValueError for a chain, for a dynamic tree, of which
+    nodes differ between rounds, for rounds below 1 and more than `MAX_FLIPS` expected draws.
+
+    >>> from simulator import Tree, medusa
+    >>> strategy = medusa(accuracies=((0.5, 0.25), (0.5,)), tree=Tree.from_paths([(0,), (1,), (0, 0)]))
+    >>> simulate_nodes(strategy, rounds=10_000, rng=0)
+    array([4956, 2469, 2492])
+    """
+    rounds = as_count("rounds", rounds, least=1)
+    if not isinstance(strategy.draft, Tree):
+        raise ValueError(
+            f"simulate_nodes takes one tree for all rounds; got {described(strategy)}."
+        )
+    _refuse_draws(strategy, rounds)
+    generator = as_generator(rng)
+    if isinstance(strategy.acceptance, ParallelCandidates):
+        return walk_parallel(strategy, rounds, generator)[1:]
+    nodes = np.zeros(1 + strategy.nodes, dtype=np.int64)
+    for kind in walk(strategy, rounds, generator):  # all kinds have the same tree
+        nodes += kind
+    return nodes[1:]
+
+
+def _simulate_tree(
+    strategy: Strategy, rounds: int, generator: np.random.Generator, progress: Progress | None
+) -> AcceptanceTable:
+    _refuse_draws(strategy, rounds)
+    law, gamma = strategy.acceptance, strategy.draft.gamma
+    if not isinstance(law, ParallelCandidates):
+        return tree_table(strategy, walk(strategy, rounds, generator, progress))
+    kept = walk_parallel(strategy, rounds, generator, progress)
+    by_depth = kept[1:].reshape(law.candidates, gamma).sum(axis=0)
+    return parallel_table(strategy, rounds, np.append(kept[0], by_depth))
+
+
+def _refuse_draws(strategy: Strategy, rounds: int) -> None:
+    expected = expected_draws(strategy, rounds)
+    if expected > MAX_FLIPS:
+        few = 1 << 14
+        seconds = _timed(lambda: _simulate_tree(strategy, few, np.random.default_rng(0), None))
+        raise ValueError(_too_many(rounds, expected, seconds / expected_draws(strategy, few)))
 
 
 def _refuse_stops(function: str, strategy: Strategy) -> None:
@@ -163,12 +232,15 @@ def _expected_flips(rounds: int, conditional: tuple[float, ...]) -> float:
     return max(flips, 1.0)
 
 
-def _too_many(rounds: int, expected: float) -> str:
+def _timed(run: Callable[[], object]) -> float:
     start = time.perf_counter()
-    count_flips(np.random.default_rng(0), 0.7, _SAMPLE)
-    hours = expected * (time.perf_counter() - start) / _SAMPLE / 3600
+    run()
+    return time.perf_counter() - start
+
+
+def _too_many(rounds: int, expected: float, seconds_each: float) -> str:
     return (
         f"rounds must ask for at most {MAX_FLIPS:.0e} flipped tokens; got {rounds}, which would flip "
-        f"about {expected:.1e} and take about {hours:.2g} hours here: simulate_counts (on the "
-        "command line --counts) draws the same counts at once."
+        f"about {expected:.1e} and take about {expected * seconds_each / 3600:.2g} hours here: "
+        "simulate_counts (on the command line --counts) draws the same counts at once."
     )

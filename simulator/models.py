@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -43,20 +43,54 @@ class Target(Protocol):
         """Forget the last `count` tokens, as if they had never been read."""
 
 
+class TreeTarget(Target, Protocol):
+    """A target that can also read a tree in one pass, and keep one path of it."""
+
+    def extend_tree(self, tokens: IntArray, parents: IntArray) -> Logits:
+        """One pass over a tree [n >= 1]; row i holds the logits after the path to tokens[i].
+
+        tokens[0] is the root, which follows the text: parents[0] is -1. tokens[i] follows
+        tokens[parents[i]], parents[i] < i, sees the text and its own ancestors and nothing else, and
+        stands at the position of its depth.
+        """
+
+    def keep(self, rows: IntArray) -> None:
+        """Of the last pass over a tree keep these rows, a path from the root, and forget the others."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """What a drafter proposes: tokens [n], and for drawn ones the distributions [n, vocabulary].
 
     Each row of `probs` is the distribution that its token was drawn from, after temperature and
-    filters; None for chosen tokens.
+    filters; None for chosen tokens. Siblings stand in the order in which they were drawn, for rules
+    try them in that order, and all carry the distribution that the first of them was drawn from. How
+    many there are may depend on anything but their own tokens: one that is thrown away again because
+    it came out unlikely makes the draft "dropped".
+
+    Tokens follow each other unless `parents` [n] says whom each follows: an earlier token of the
+    draft, or the text where it is -1. `passengers` is the number of tokens at the end, with parents,
+    that ride along in the target's pass without being judged: what Lookahead learns from.
     """
 
     tokens: IntArray
     probs: FloatArray | None = None
+    parents: IntArray | None = None
+    passengers: int = 0
+
+    @property
+    def judged(self) -> int:
+        """Tokens that can be accepted."""
+        return int(self.tokens.size) - self.passengers
 
 
 class Drafter(Protocol):
-    """Proposes tokens and is told what became of the text."""
+    """Proposes tokens and is told what became of the text.
+
+    One whose own confidence decides which nodes a tree has, as in EAGLE-2, says so by an attribute
+    `grows_by_confidence`: what was accepted then tells of the nodes that were offered, and its tables
+    carry that.
+    """
 
     @property
     def picked(self) -> Picked:
@@ -75,4 +109,18 @@ class Drafter(Protocol):
         """The text really grew by `tokens`: the accepted ones, then the correction or the bonus.
 
         Called once after the prompt with the token that prefill emitted, then once per round.
+        """
+
+
+@runtime_checkable
+class PassReader(Protocol):
+    """A drafter that learns from the target's passes, as Medusa, EAGLE and Lookahead do."""
+
+    def read_pass(self, logits: Logits, kept: IntArray) -> None:
+        """The pass that judged the last proposal: its logits [1 + n, vocabulary], the root's first.
+
+        `kept` are the rows whose tokens stay in the text, the root's and the accepted ones'. Called
+        once per round, before the target forgets the other rows and before `settle`. Where the context
+        has no room for a proposal none is asked for and the root is alone; where it has none for the
+        passengers, they are missing from the end of the rows.
         """

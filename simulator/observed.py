@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import reduce
 from operator import add
 
+from simulator.acceptance import AcceptanceTable
 from simulator.costs import MeasuredRequest
 from simulator.observation import Clock, CountedUnit, Method, Observation
 
@@ -22,8 +24,9 @@ def observation_of_requests(
 ) -> Observation:
     """What a measured run says of one draft length, the largest if none is given.
 
-    A unit is a prompt: its repeats are one, for they are no independent texts. The plain step is that
-    of the same prompts at gamma 0, if these were measured.
+    Of trees the paths count, as `path_counts` says. A unit is a prompt: its repeats are one, for they
+    are no independent texts. The plain step is that of the same prompts at gamma 0, if these were
+    measured.
 
     Raises ValueError if nothing was measured with that draft length.
     """
@@ -39,15 +42,19 @@ def observation_of_requests(
             by_prompt[request.prompt].append(request)
     if not by_prompt:
         raise ValueError(f"requests of gamma {wanted} must hold a round at least; got none.")
+    tables = {
+        prompt: path_counts(reduce(add, (request.table for request in group)))
+        for prompt, group in by_prompt.items()
+    }
     units = tuple(
         CountedUnit(
             name=prompt,
-            counts=reduce(add, (request.table for request in group)),
+            counts=tables[prompt],
             decode_s=sum(request.decode_s for request in group),
         )
         for prompt, group in by_prompt.items()
     )
-    table = reduce(add, (r.table for group in by_prompt.values() for r in group))
+    table = reduce(add, tables.values())
     plain = [r for r in requests if r.gamma == 0 and r.prompt in by_prompt and r.emitted]
     tokens = sum(request.emitted for request in plain)
     return Observation(
@@ -69,4 +76,27 @@ def observation_of_requests(
             decode_s=sum(unit.decode_s or 0.0 for unit in units),
             plain_s_per_token=sum(r.decode_s for r in plain) / tokens if tokens else None,
         ),
+    )
+
+
+def path_counts(table: AcceptanceTable) -> AcceptanceTable:
+    """The counts of a table as if each round had drafted one path: of trees the nodes beside it go.
+
+    What reads `drafted` as tokens one after the other would else take nodes for depth. Rounds that
+    tested nothing count as without a draft. Where kept paths ended at leaves that lie less deep than
+    others the length rule becomes "confidence": what goes on there is what the draft thought likely.
+    Tables of chains stay as they are.
+
+    >>> path_counts(AcceptanceTable(rounds=5, drafted=80, tested=(5, 3), accepted=(3, 2)))
+    AcceptanceTable(rounds=5, drafted=10, tested=(5, 3), accepted=(3, 2), discarded=0, length_rule='fixed')
+    >>> path_counts(AcceptanceTable(rounds=5, drafted=80, tested=(5, 2), accepted=(3, 2))).length_rule
+    'confidence'
+    """
+    if table.drafted <= table.rounds * table.depths:
+        return table
+    uneven = any(t < a for t, a in zip(table.tested[1:], table.accepted[:-1], strict=True))
+    return replace(
+        table,
+        drafted=table.tested[0] * table.depths,
+        length_rule="confidence" if uneven else table.length_rule,
     )

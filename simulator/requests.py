@@ -13,7 +13,7 @@ from simulator._checks import IntArray, Rng, as_count, as_generator
 from simulator._positions import TEXTS_AT_ONCE, Flags, Positions, Source
 from simulator.processes import AcceptanceByDepth
 from simulator.request_counts import RoundsInOrder, SimulatedRequests, counted
-from simulator.strategies import Strategy
+from simulator.strategies import Strategy, chain_of
 from simulator.trace import TraceReplay
 from simulator.trace_walk import simulate_trace
 
@@ -40,8 +40,8 @@ def simulate_requests(
     A `TraceReplay` gives each request a recorded text drawn at random, and another one where it
     ends; rounds that need a token that was never tested are counted as `untested` and not made up.
 
-    Raises ValueError for requests or tokens below 1 or beyond the limits, and for drafts that may end
-    early.
+    Raises ValueError for requests or tokens below 1 or beyond the limits, for drafts that may end
+    early, and for trees.
 
     >>> from simulator import EasyHardChain, draft_model
     >>> chain = EasyHardChain(p_easy=0.9, p_hard=0.3, stay_easy=0.9, stay_hard=0.7)
@@ -53,12 +53,13 @@ def simulate_requests(
     """
     requests = as_count("requests", requests, least=1)
     tokens = as_count("tokens", tokens, least=1, most=MAX_TOKENS)
-    if not strategy.draft.is_fixed:
+    draft, process = chain_of(strategy, "simulate_requests")
+    if not draft.is_fixed:
         raise ValueError(
-            f"simulate_requests takes drafts of fixed length; got {strategy.draft}: "
+            f"simulate_requests takes drafts of fixed length; got {draft}: "
             "simulate counts rounds under every stopping rule, with requests as streams."
         )
-    gamma, process = strategy.draft.gamma, strategy.acceptance
+    gamma = draft.gamma
     if requests * (tokens + gamma) > MAX_POSITIONS:
         raise ValueError(
             f"requests × (tokens + gamma) must be at most {MAX_POSITIONS:.0e}; "

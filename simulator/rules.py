@@ -6,6 +6,11 @@ the target depends on how the drafter came by its tokens:
 - "drawn": each token was drawn from the draft's distribution and stays in the draft
 - "dropped": drawn, but a token may be thrown away again because its probability was low
 - "chosen": picked without chance, such as the draft's most likely token or a looked-up one
+- "distinct": only in a tree, where several tokens follow the same one: drawn one after the other
+  without replacement, so that no two siblings are the same token
+
+In a tree "drawn" siblings are drawn with replacement, each from the same distribution. What each
+rule does with siblings is in `simulator.tree_verification`.
 """
 
 from __future__ import annotations
@@ -15,8 +20,9 @@ from typing import Literal, TypeAlias
 
 from simulator._checks import as_nonnegative, as_probability
 
-Picked: TypeAlias = Literal["drawn", "dropped", "chosen"]
+Picked: TypeAlias = Literal["drawn", "dropped", "chosen", "distinct"]
 PICKED: tuple[Picked, ...] = ("drawn", "dropped", "chosen")
+"""How the tokens of a chain come about; the siblings of a tree can be "distinct" as well."""
 RuleName: TypeAlias = Literal[
     "speculative_sampling",
     "greedy",
@@ -25,6 +31,7 @@ RuleName: TypeAlias = Literal[
     "typical_acceptance",
     "lenience",
     "block_verification",
+    "without_replacement",
 ]
 
 
@@ -54,11 +61,20 @@ class Rule:
     @property
     def needs_draft_probs(self) -> bool:
         """Whether the rule asks how likely the draft found its own token."""
-        return self.name in {"speculative_sampling", "lenience", "block_verification"}
+        return self.name in {
+            "speculative_sampling",
+            "lenience",
+            "block_verification",
+            "without_replacement",
+        }
 
 
 def speculative_sampling() -> Rule:
-    """Keep x with probability min(1, P(x) / Q(x)); else draw from norm(max(P - Q, 0))."""
+    """Keep x with probability min(1, P(x) / Q(x)); else draw from norm(max(P - Q, 0)).
+
+    In a tree siblings are tried one after the other, each rejection replacing P by that residual
+    (multi-round speculative sampling); lossless for siblings drawn with replacement.
+    """
     return Rule(
         name="speculative_sampling",
         lossless_for=("drawn",),
@@ -69,7 +85,9 @@ def speculative_sampling() -> Rule:
 def greedy() -> Rule:
     """Keep x if it is the target's most likely token; else emit that one."""
     return Rule(
-        name="greedy", lossless_for=PICKED, source="Stern et al. 2018, blockwise parallel decoding"
+        name="greedy",
+        lossless_for=(*PICKED, "distinct"),
+        source="Stern et al. 2018, blockwise parallel decoding",
     )
 
 
@@ -77,7 +95,7 @@ def sample_and_match() -> Rule:
     """Draw from P as without a draft; keep x if it is what was drawn (llama.cpp, MLX)."""
     return Rule(
         name="sample_and_match",
-        lossless_for=PICKED,
+        lossless_for=(*PICKED, "distinct"),
         source="llama.cpp, common_sampler_sample_and_accept_n; mlx-lm, speculative_generate_step",
     )
 
@@ -86,10 +104,12 @@ def one_hot() -> Rule:
     """Keep x with probability P(x), as if the draft had been sure of it; else draw from P without x.
 
     vLLM's default for its n-gram, EAGLE and draft-model drafts. The same joint law as sample_and_match.
+    In a tree it is the rule of point masses: a rejected sibling is taken out of P, which is divided by
+    what is left, before the next one is tried.
     """
     return Rule(
         name="one_hot",
-        lossless_for=PICKED,
+        lossless_for=(*PICKED, "distinct"),
         source="vLLM, rejection sampler without draft probabilities",
     )
 
@@ -134,6 +154,19 @@ def block_verification() -> Rule:
     )
 
 
+def without_replacement() -> Rule:
+    """Speculative sampling for siblings drawn without replacement.
+
+    A rejected sibling leaves max(P - Q, 0) as the target, and its own probability is taken out of Q,
+    from which the next one was drawn. On a chain, where no token has siblings, speculative sampling.
+    """
+    return Rule(
+        name="without_replacement",
+        lossless_for=("distinct",),
+        source="Chen et al. 2024 (Sequoia), sampling and verification without replacement",
+    )
+
+
 RULES: tuple[Rule, ...] = (
     speculative_sampling(),
     greedy(),
@@ -144,3 +177,13 @@ RULES: tuple[Rule, ...] = (
     block_verification(),
 )
 """Every rule once, with its parameters at their defaults (lenience at one half)."""
+
+TREE_RULES: tuple[Rule, ...] = (
+    speculative_sampling(),
+    without_replacement(),
+    greedy(),
+    sample_and_match(),
+    one_hot(),
+    typical_acceptance(),
+)
+"""The rules that can judge a tree: the others look at a whole chain, or are defined for one only."""

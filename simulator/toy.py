@@ -25,10 +25,10 @@ class ContextModel(ToyModel):
         super().__init__(probs.shape[1], context)
         self._probs, self._seed = probs, seed
 
-    def rows(self, tokens: IntArray, start: int) -> FloatArray:
+    def rows(self, tokens: IntArray, positions: IntArray) -> FloatArray:
         """Distributions of what follows each of the tokens: their positions decide."""
-        positions = np.arange(start + 1, start + 1 + tokens.size)
-        return self._probs[contexts_at(positions, contexts=len(self._probs), seed=self._seed)]
+        del tokens
+        return self._probs[contexts_at(positions + 1, contexts=len(self._probs), seed=self._seed)]
 
 
 class IndependentContexts:
@@ -87,9 +87,9 @@ class MarkovChain(ToyModel):
             raise ValueError(f"transitions must be square; got shape {[rows, columns]}.")
         super().__init__(columns, context)
 
-    def rows(self, tokens: IntArray, start: int) -> FloatArray:
+    def rows(self, tokens: IntArray, positions: IntArray) -> FloatArray:
         """Distributions of what follows each of the tokens, wherever they are."""
-        del start
+        del positions
         return self.transitions[tokens]
 
     def tempered(self, temperature: float) -> MarkovChain:

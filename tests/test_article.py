@@ -30,12 +30,7 @@ def test_each_finding_has_a_verdict_and_numbers(judge):
 def test_claims_that_need_later_parts_are_not_guessed():
     waiting = article.not_yet_judged()
 
-    assert {
-        "same family drafts best",
-        "Medusa",
-        "EAGLE",
-        "Lookahead",
-    } <= {judgement.claim for judgement in waiting}
+    assert {judgement.claim for judgement in waiting} == {"same family drafts best"}
     assert {judgement.verdict for judgement in waiting} == {"not yet judged"}
 
 

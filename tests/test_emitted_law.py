@@ -25,8 +25,8 @@ from simulator.rules import (
 TARGET = [[3, 2, 1], [1, 2, 3], [0, 2, 4]]  # sixths, by the token before
 DRAFT = [[1, 3, 2], [2, 2, 2], [3, 2, 1]]  # its third row drafts what the target never says
 DROPPED = {"picked": "dropped", "drop_below": 0.3}  # below two sixths
-LOSSLESS = [(rule, picked) for rule in RULES for picked in rule.lossless_for]
-LOSSY = [(rule, picked) for rule in RULES for picked in PICKED if picked not in rule.lossless_for]
+LOSSLESS = [(rule, picked) for rule in RULES for picked in PICKED if rule.is_lossless(picked)]
+LOSSY = [(rule, picked) for rule in RULES for picked in PICKED if not rule.is_lossless(picked)]
 
 
 def chain(sixths):

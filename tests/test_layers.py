@@ -22,7 +22,9 @@ EXCEPTIONS = {
     ("analysis/cli_explained.py", "real_runs"),
     ("analysis/cli_logs.py", "real_runs"),
     ("analysis/cli_sources.py", "real_runs"),
+    ("analysis/cli_measure.py", "real_runs"),
     ("analysis/cli_runs.py", "real_runs"),
+    ("analysis/cli_train_heads.py", "real_runs"),
 }
 ONLY_IN = {
     "streamlit": ("app.py", "app_pages/"),
@@ -34,6 +36,7 @@ ONLY_IN = {
         "analysis/planning/charts.py",
         "analysis/pass_fit/charts.py",
         "analysis/runs/charts.py",
+        "analysis/systems/charts.py",
         "app_pages/",
     ),
     "torch": ("real_runs/",),

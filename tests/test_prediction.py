@@ -268,11 +268,11 @@ def test_one_draft_length_foresees_nothing():
 
 
 def test_a_width_without_a_pass_leaves_the_prediction_unknown():
-    """γ = 2 whose passes all had five tokens: V(3) was never seen."""
+    """γ = 2 whose passes all had two tokens: V(3) was never seen."""
     requests = changed(
         measured_run(gammas=(2, 4)),
         2,
-        passes=lambda r: tuple(dataclasses.replace(p, width=5) for p in r.passes),
+        passes=lambda r: tuple(dataclasses.replace(p, width=2) for p in r.passes),
     )
     summary = summarize_run(requests, resamples=100)
     assert math.isnan(summary.predictions[0].by_depth.speedup.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from collections import Counter
 
 import pytest
 
@@ -19,6 +20,7 @@ from real_runs.prompts import (
 )
 from real_runs.runs.errors import RunFolderError
 from real_runs.tiny.corpus import is_same, library_folder, read_file, read_manifest
+from real_runs.tiny.varied import MOST_OF_A_FILE, PARTS
 
 
 def write(tmp_path, content, name="texts.txt"):
@@ -141,6 +143,21 @@ def test_cuts_are_those_of_their_rule():
     for prompt in cuts.prompts:
         assert 192 <= len(prompt.prompt.encode()) <= 256
         assert prompt.prompt.endswith("\n") or len(prompt.prompt) == 224
+
+
+def test_varied_cuts_are_prompts_of_their_own_rule():
+    """Which of them the target goes in circles on, the kept runs show: tests/test_systems_runs.py."""
+    varied = read_prompts("varied", target="tiny")
+    assert varied.name == "varied cuts"
+    parts = choose_cuts(((file, read_file(file)) for file in read_manifest()), parts=PARTS)
+    allowed = {f"{path}@{offset}" for path, offset, _ in parts}
+    if same_library():
+        assert {prompt.id for prompt in varied.prompts} <= allowed
+        assert len(varied.prompts) == 24
+    most = Counter(prompt.id.partition("@")[0] for prompt in varied.prompts).most_common(1)[0][1]
+    assert most <= MOST_OF_A_FILE
+    with pytest.raises(ValueError, match="prompts varied must go with target tiny; got 'smollm2'"):
+        read_prompts("varied", target="smollm2")
 
 
 def test_another_library_is_noted(tmp_path):

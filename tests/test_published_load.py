@@ -396,7 +396,7 @@ def test_the_report_shows_every_row_and_every_rule(report):
     }
     assert len(sections["magicdec_8_h100"].rows) == 8
     held = [cells[-1] for cells in sections["summary"].rows if cells[-1] is not None]
-    assert held == [True] * 5
+    assert held == [True] * 6
     first = dict(zip(sections["summary"].columns, sections["summary"].rows[0], strict=True))
     assert (first["n"], first["limit"]) == (20, LIMIT)
     roles = Counter((cells[0], str(cells[-1]).split(":")[0]) for cells in sections["speedups"].rows)
@@ -405,7 +405,10 @@ def test_the_report_shows_every_row_and_every_rule(report):
     assert roles["Apertus chat, block drafter", "marked"] == 6
     assert roles["Apertus chat, EAGLE head", "predicted"] == 36
     assert roles["EAGLE-3, Table 3: EAGLE", "fitted"] == 3
-    assert "5 of 5" in report.headline
+    assert "6 of 6" in report.headline
+    (chains,) = [cells for cells in sections["summary"].rows if cells[0] == "EAGLE, Table 5"]
+    assert chains[-2:] == (0.05, True)
+    assert len(sections["systems"].rows) == 22
     unfitted = next(cells for cells in sections["apertus_sensitivity"].rows if cells[0] == UNFITTED)
     rms = unfitted[sections["apertus_sensitivity"].columns.index("rms_predicted")]
     assert f"nothing fitted to its speedups, give {rms:.1%}" in report.headline

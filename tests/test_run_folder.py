@@ -19,6 +19,7 @@ from real_runs.runs.errors import (
     RunInterruptedError,
     RunStoppedError,
 )
+from real_runs.runs.header import SCHEMA_VERSION
 from real_runs.runs.lock import only_process
 from real_runs.runs.reading import HEADER, REQUESTS, STEPS, read_requests, read_run
 from real_runs.runs.sealing import seal, unseal
@@ -163,10 +164,12 @@ def test_times_of_two_machines_are_not_mixed(tmp_path, monkeypatch):
 def test_a_newer_schema_is_left_alone(tmp_path, whole):
     folder = shutil.copytree(whole, tmp_path / "run")
     document = unseal((folder / HEADER).read_bytes().rstrip())
-    (folder / HEADER).write_text(seal({**document, "schema_version": 2, "new": 1}) + "\n")
+    (folder / HEADER).write_text(
+        seal({**document, "schema_version": SCHEMA_VERSION + 1, "new": 1}) + "\n"
+    )
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     for act in (read_run, verify_run):
-        with pytest.raises(NewerSchemaError, match=r"newer version .*schema 2; .* up to 1"):
+        with pytest.raises(NewerSchemaError, match=r"newer version .*schema 3; .* up to 2"):
             act(folder)
     with pytest.raises(NewerSchemaError):
         measure_toys(folder, settings=SHORT, prompts=ONE, resume=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from real_runs.heads.store import BUNDLED_HEADS, WEIGHTS, load_heads, read_heads_header
 from real_runs.target import load_target
 from real_runs.tiny import train
 from real_runs.tiny.architecture import CONTEXT, FOLDER, NAMES, SEPARATOR, build_model, folder_of
@@ -45,7 +46,8 @@ def test_all_weights_of_the_repository_are_small_and_in_half_precision():
         for path in Path(__file__).parents[1].glob("*/**/*.safetensors")
         if ".venv" not in path.parts
     ]
-    assert {path.parent for path in files} == {folder_of(name) for name in NAMES}
+    heads = set(BUNDLED_HEADS.values())
+    assert {path.parent for path in files} == {folder_of(name) for name in NAMES} | heads
     assert sum(path.stat().st_size for path in files) < LIMIT
     for name in NAMES:
         tensors = {key: value for key, value in header(name).items() if key != "__metadata__"}
@@ -138,3 +140,18 @@ def test_a_token_is_a_byte():
     assert tokenizer.decode(ids[1:]) == text
     assert tuple(tokenizer.stop_tokens) == (SEPARATOR,)
     assert load_target("tiny").context == CONTEXT
+
+
+@pytest.mark.parametrize("name", BUNDLED_HEADS)
+def test_the_card_says_how_good_the_bundled_heads_are(name):
+    header = read_heads_header(name)
+    row = card_row(name)
+    accuracy = header.accuracy
+    rates = [a / t for a, t in zip(accuracy.accepted, accuracy.tested, strict=True)]
+    if header.kind == "medusa":
+        rates = [ranks[0] for ranks in accuracy.by_rank]
+    assert row[0] == f"{header.parameters:,}"
+    size = (BUNDLED_HEADS[name] / WEIGHTS).stat().st_size / 1e6
+    assert float(row[1].removesuffix(" MB")) == pytest.approx(size, rel=0.01)
+    assert [float(rate) for rate in row[2].split()] == pytest.approx(rates[:4], abs=5.1e-4)
+    load_heads(name, load_target("tiny"))

@@ -10,8 +10,8 @@ from scipy.stats import chi2, chisquare
 from stats import CHI_SQUARE_LIMIT
 
 import simulator as sim
+from simulator._judging import _judge_greedy
 from simulator._picking import pick
-from simulator.decoding import _judge_greedy
 from simulator.verification import chunks
 
 ROUNDS = 200_000

@@ -15,6 +15,7 @@ from toy_runs import SAMPLED, SETTINGS, documents, measure_toys, rewrite
 from real_runs.prompts import Prompt, PromptSet
 from real_runs.runs import verify as module
 from real_runs.runs.errors import RunFolderError
+from real_runs.runs.header import SCHEMA_VERSION
 from real_runs.runs.reading import HEADER, REQUESTS, STEPS, read_run
 from real_runs.runs.verify import verify_run
 
@@ -242,7 +243,7 @@ def test_no_run_is_no_finding(tmp_path):
 
 def test_a_run_json_is_one_document_that_people_can_read(whole):
     text = (whole / HEADER).read_text()
-    assert json.loads(text)["schema_version"] == 1
+    assert json.loads(text)["schema_version"] == SCHEMA_VERSION
     assert len(text.splitlines()) == len(json.loads(text)) - 1  # the checksum shares a line
     assert read_run(whole).status == "complete"
 

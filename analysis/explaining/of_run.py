@@ -11,6 +11,7 @@ from analysis.explaining.findings import applying
 from analysis.explaining.parts import PLAIN, Share
 from analysis.runs.prediction import GammaMeasured, RunSummary
 from simulator import Clock, Estimate, Observation
+from simulator.observed import path_counts
 
 
 def explain_run(summary: RunSummary, gamma: int | None = None, *, name: str = "") -> Explanation:
@@ -22,8 +23,9 @@ def explain_run(summary: RunSummary, gamma: int | None = None, *, name: str = ""
     prompts; findings are those about this length. Raises ValueError for a draft length that was not measured.
     """
     entry = summary.at(summary.best if gamma is None else gamma)
-    drafted = entry.table.drafted / entry.table.rounds
-    full = full_drafts(drafted, entry.gamma, entry.table.length_rule)
+    paths = path_counts(entry.table)
+    drafted = paths.drafted / entry.table.rounds
+    full = full_drafts(drafted, entry.gamma, paths.length_rule)
     p = one_p(_sure(entry.tokens_per_round, "counted"), entry.gamma) if full else None
     seen = [
         _observation(summary, each)
@@ -42,7 +44,7 @@ def explain_run(summary: RunSummary, gamma: int | None = None, *, name: str = ""
         p=p,
         ceiling=ceiling(p),
         findings=found,
-        notes=_notes(entry, full=full),
+        notes=_notes(summary, entry, full=full),
     )
     shares = (
         Share(kind="plain", cost=PLAIN),
@@ -71,21 +73,28 @@ def explain_run(summary: RunSummary, gamma: int | None = None, *, name: str = ""
 def _observation(summary: RunSummary, entry: GammaMeasured) -> Observation:
     step = summary.plain_step_s.value
     decode_s = entry.round_cost.value * step * entry.table.rounds
+    paths = path_counts(entry.table)
     return Observation(
         name=f"γ = {entry.gamma}",
         engine="specdec",
         gamma=entry.gamma,
         batch=1.0,
-        length_rule=entry.table.length_rule,
-        counts=entry.table,
+        length_rule=paths.length_rule,
+        counts=paths,
         clock=Clock(
             decode_s=decode_s, draft_s=entry.draft_share.value * decode_s, plain_s_per_token=step
         ),
     )
 
 
-def _notes(entry: GammaMeasured, *, full: bool) -> tuple[str, ...]:
+def _notes(summary: RunSummary, entry: GammaMeasured, *, full: bool) -> tuple[str, ...]:
     notes = []
+    if summary.branches:
+        notes.append(
+            f"Drafts are trees: {entry.nodes:.3g} tokens a round of which γ = {entry.gamma} can be kept, in "
+            f"a pass over {entry.width:.3g} that costs {entry.verify_cost.value:.2f} plain steps; "
+            f"{entry.draft_steps.value:.2g} draft steps one after the other."
+        )
     if entry.discarded_per_round.value > 0.0:
         notes.append(
             f"{entry.discarded_per_round.value:.3f} tokens of each round were kept and thrown away behind "

@@ -15,6 +15,7 @@ from analysis.fitting.goodness import Goodness
 from analysis.fitting.spread import Spread
 from simulator import Estimate, Process
 from simulator._checks import as_count
+from simulator.tree_acceptance import refuse_trees
 
 GAMMAS = range(17)
 MOST = 1000
@@ -63,7 +64,7 @@ class Fit:
 
     @classmethod
     def of_process(cls, process: Process, *, name: str = "assumed") -> Fit:
-        """A process that is taken as known, in the shape of a fit: predictions without an error.
+        """A process of chains that is taken as known, in the shape of a fit: predictions without an error.
 
         >>> from simulator import ConstantAcceptance
         >>> print(Fit.of_process(ConstantAcceptance(p=0.7)).tokens_per_round(4))
@@ -71,6 +72,7 @@ class Fit:
         """
         from analysis.process_laws import process_tokens_per_round  # noqa: PLC0415 — loads late
 
+        refuse_trees("Fit.of_process", process)
         by_depth = getattr(process, "by_depth", None)
 
         def curve(gammas: Sequence[int]) -> Spread:

@@ -13,6 +13,7 @@ from analysis.published_load.magicdec import MagicDecRow, magicdec_rows
 from analysis.published_load.notes import notes_on
 from analysis.published_load.sensitivity import UNFITTED, Sensitivity, sensitivities
 from analysis.published_load.verdicts import RMS_LIMIT, verdicts
+from analysis.systems.published import printed_notes, printed_section
 
 
 def published_load_report() -> Report:
@@ -57,12 +58,13 @@ def published_load_report() -> Report:
             _sensitivity(tried),
             _chain_sensitivity(),
             _rise(chain),
+            printed_section(),
         ),
         headline=f"{kept} of {len(held)} stated criteria hold. Apertus: two parameters fitted on concurrency 1 "
         f"and 8 predict 32 to 256 with an rms error of {first.errors.rms if first.errors else 0.0:.1%} "
         f"(limit {RMS_LIMIT:.0%}); the step times of the same report alone, with nothing fitted to its "
         f"speedups, give {unfitted.held_out.rms:.1%}.",
-        notes=notes_on(apertus, magicdec, chain),
+        notes=(*notes_on(apertus, magicdec, chain), *printed_notes()),
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from analysis.published_load.choices import choices
 from analysis.published_load.eagle_chain import HEADS, ChainFit
 from analysis.published_load.errors import Errors, errors_of, never_rises
 from analysis.published_load.magicdec import MagicDecRow, best_never_falls, gains_rise
+from analysis.systems.published import CHAIN_LIMIT, chain_errors
 
 RMS_LIMIT = 0.1
 
@@ -29,7 +30,18 @@ def verdicts(
     apertus: ApertusFit, magicdec: Iterable[MagicDecRow], chain: ChainFit
 ) -> tuple[Verdict, ...]:
     """All of them, the error of Apertus on the loads that were not fitted first."""
-    return (*_apertus(apertus), *_magicdec(tuple(magicdec)), *_chain(chain))
+    return (*_apertus(apertus), *_magicdec(tuple(magicdec)), *_chain(chain), _head_chains())
+
+
+def _head_chains() -> Verdict:
+    errors = chain_errors()
+    return Verdict(
+        table="EAGLE, Table 5",
+        what="tokens per round of chains from acceptance by depth",
+        errors=errors,
+        limit=CHAIN_LIMIT,
+        holds=abs(errors.worst) <= CHAIN_LIMIT,
+    )
 
 
 def _apertus(fit: ApertusFit) -> tuple[Verdict, ...]:

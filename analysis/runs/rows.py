@@ -11,6 +11,7 @@ from analysis.output import Row
 from analysis.runs.prediction import Prediction, RunSummary
 from simulator import Estimate
 
+_MOST_WIDTHS = 20
 Rows: TypeAlias = Callable[[RunSummary], tuple[Row, ...]]
 
 
@@ -71,15 +72,65 @@ def predictions(summary: RunSummary) -> tuple[Row, ...]:
     return tuple(rows)
 
 
+def drafts(summary: RunSummary) -> tuple[Row, ...]:
+    """What a round drafts and verifies, where that is more than γ tokens one after the other."""
+    if not (summary.branches or summary.by_step):
+        return ()
+    return tuple(
+        (
+            entry.gamma,
+            entry.nodes,
+            entry.width,
+            entry.draft_steps.value,
+            entry.verify_cost.value,
+            entry.tokens_per_round.value,
+            entry.drafting_cost.value,
+            entry.wider_cost.value,
+            entry.outside_cost.value,
+        )
+        for entry in summary.measured
+    )
+
+
+def from_heads(summary: RunSummary) -> tuple[Row, ...]:
+    """Each draft length as the heads' accuracies foretold it, with this run's costs, beside the clock."""
+    rows = []
+    for entry in summary.foretold:
+        here, forecast = summary.at(entry.gamma), entry.forecast
+        rows.append(
+            (
+                entry.gamma,
+                here.tokens_per_round.value,
+                forecast.tokens.value,
+                forecast.tokens.value / here.tokens_per_round.value - 1.0,
+                here.speedup.value,
+                forecast.speedup.value,
+                forecast.error.value,
+            )
+        )
+    return tuple(rows)
+
+
 def costs(summary: RunSummary) -> tuple[Row, ...]:
     """What the run put into the formula, with intervals."""
+    unit = "step" if summary.by_step else "token"
     return (
         ("plain step [s]", *_spread(summary.plain_step_s)),
-        ("c, draft per token", *_spread(summary.cost_ratio)),
+        (f"c, draft per {unit}", *_spread(summary.cost_ratio)),
         ("overhead of a round", *_spread(summary.overhead)),
         ("p at the largest γ", *_spread(summary.p)),
-        *((f"V({width})", *_spread(cost)) for width, cost in summary.verify_costs),
+        *_passes(summary),
     )
+
+
+def _passes(summary: RunSummary) -> tuple[Row, ...]:
+    """V of every width, or, where trees make them many, of every draft length's mean pass."""
+    if summary.branches and len(summary.verify_costs) > _MOST_WIDTHS:
+        return tuple(
+            (f"V at γ = {entry.gamma}, {entry.width:.3g} tokens", *_spread(entry.verify_cost))
+            for entry in summary.measured
+        )
+    return tuple((f"V({width})", *_spread(cost)) for width, cost in summary.verify_costs)
 
 
 def acceptance(summary: RunSummary) -> tuple[Row, ...]:
@@ -121,6 +172,22 @@ TABLES = (
         ),
         rows=predictions,
         too_wide=("tokens", "tokens_by_depth", "tokens_one_p"),
+    ),
+    RunTable(
+        name="drafts",
+        columns=(
+            *("gamma", "nodes", "width", "draft_steps", "V", "tokens_per_round", "drafting"),
+            *("wider_pass", "overhead"),
+        ),
+        rows=drafts,
+    ),
+    RunTable(
+        name="from_heads",
+        columns=(
+            *("gamma", "tokens", "tokens_foretold", "tokens_error", "measured", "foretold"),
+            "foretold_error",
+        ),
+        rows=from_heads,
     ),
     RunTable(name="costs", columns=("quantity", "value", "low", "high"), rows=costs),
     RunTable(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import add
 
@@ -17,8 +18,12 @@ PREDICTED = ("constant", "by_depth", "article")
 Values = dict[str, FloatArray]
 
 
-def of_weights(run: RunSums, weights: FloatArray) -> Values:
+def of_weights(
+    run: RunSums, weights: FloatArray, from_heads: Mapping[int, Sequence[float]] | None = None
+) -> Values:
     """All statistics by name, shape [draws] each, of weights [draws, prompts].
+
+    `from_heads` gives for draft lengths P(a round keeps a token at each depth) as heads foretold it.
 
     A statistic of one gamma has it behind its name: "speedup 4". Unknown values are NaN.
     """
@@ -27,7 +32,10 @@ def of_weights(run: RunSums, weights: FloatArray) -> Values:
         values = _costs(run, sums)
         for gamma in run.gammas:
             values |= _measured(run, sums, values, gamma)
-        values |= _predicted(run, sums, values, weights @ run.of_length)
+        of_length = weights @ run.of_length
+        values |= _predicted(run, sums, values, of_length)
+        for gamma, survival in (from_heads or {}).items():
+            values |= _foretold(run, sums, values, of_length, gamma, survival)
     return {name: np.where(np.isfinite(value), value, np.nan) for name, value in values.items()}
 
 
@@ -39,7 +47,7 @@ def _costs(run: RunSums, sums: dict[int, GammaSums]) -> Values:
     by_width = every.passes_s / every.passes / step[:, np.newaxis]
     return {
         "plain_step_s": step,
-        "cost_ratio": drafting.draft_s / np.maximum(drafting.drafted, 1.0) / step,
+        "cost_ratio": drafting.draft_s / np.maximum(_priced(run, drafting), 1.0) / step,
         "overhead": drafting.rest_s / drafting.rounds / step,
         "p": source.accepted.sum(axis=1) / source.tested.sum(axis=1),
         **{f"V {width}": by_width[:, i] for i, width in enumerate(run.widths)},
@@ -52,7 +60,7 @@ def _measured(run: RunSums, sums: dict[int, GammaSums], costs: Values, gamma: in
     speedup = costs["plain_step_s"] * here.emitted / here.decode_s
     by_width = np.stack([costs[f"V {width}"] for width in run.widths], axis=1)
     passes = np.where(here.passes > 0.0, here.passes * by_width, 0.0).sum(axis=1)
-    cost = here.drafted * costs["cost_ratio"] + passes + rounds * costs["overhead"]
+    cost = _priced(run, here) * costs["cost_ratio"] + passes + rounds * costs["overhead"]
     closure = here.emitted / cost
     by_depth = here.accepted / here.tested
     values = {
@@ -62,6 +70,11 @@ def _measured(run: RunSums, sums: dict[int, GammaSums], costs: Values, gamma: in
         "emitted": here.emitted / rounds,
         "fraction": accepted / here.drafted,
         "discarded": here.discarded / rounds,
+        "steps": here.draft_steps / rounds,
+        "drafted": here.drafted / rounds,
+        "width": here.passes @ np.asarray(run.widths, dtype=np.float64) / rounds,
+        "pass_cost": here.verify_s / rounds / costs["plain_step_s"],
+        "explained_cost": cost / rounds,
         "round_cost": here.decode_s / rounds / costs["plain_step_s"],
         **_added(plain, here, costs["plain_step_s"]),
         "draft_share": here.draft_s / here.decode_s,
@@ -106,7 +119,10 @@ def _predicted(
         full = survival_of_constant(p, gamma)
         offered, cost = _drafts_cut_to(run, source, values, gamma)
         constant = np.where(offered > 0.0, offered * full, 0.0)
-        if source.tested.shape[1] >= gamma:
+        if source.tested.shape[1] >= gamma and run.branches:
+            # A path may end at a leaf and is not tested further: it does not go on, and is not unknown.
+            by_depth = source.accepted[:, :gamma] / source.rounds[:, np.newaxis]
+        elif source.tested.shape[1] >= gamma:
             by_depth = survival_of_counts(source.rounds, source.tested, source.accepted, gamma)
             by_depth = np.where(offered > 0.0, offered * by_depth, 0.0)
         else:
@@ -114,7 +130,8 @@ def _predicted(
         for how, survival in zip(PREDICTED, (constant, by_depth, full), strict=True):
             tokens = 1.0 + survival.sum(axis=1)
             if how == "article":
-                emitted, speedup = tokens, tokens / (gamma * values["cost_ratio"] + 1.0)
+                steps = values[f"steps {gamma}"] if run.by_step else gamma
+                emitted, speedup = tokens, tokens / (steps * values["cost_ratio"] + 1.0)
             else:
                 emitted = _emitted_per_round(run, survival, of_length, sums[0].emitted)
                 speedup = emitted / cost
@@ -125,6 +142,32 @@ def _predicted(
     return found
 
 
+def _foretold(
+    run: RunSums,
+    sums: dict[int, GammaSums],
+    values: Values,
+    of_length: FloatArray,
+    gamma: int,
+    survival: Sequence[float],
+) -> Values:
+    """A draft length from what heads foretold of acceptance and what a round cost here."""
+    cost = values[f"explained_cost {gamma}"]
+    law = np.tile(np.asarray(survival, dtype=np.float64), (len(cost), 1))
+    emitted = _emitted_per_round(run, law, of_length, sums[0].emitted)
+    found = {
+        "tokens": 1.0 + law.sum(axis=1),
+        "emitted": emitted,
+        "speedup": emitted / cost,
+        "error": emitted / cost / values[f"speedup {gamma}"] - 1.0,
+    }
+    return {f"heads {name} {gamma}": value for name, value in found.items()}
+
+
+def _priced(run: RunSums, sums: GammaSums) -> FloatArray:
+    """What the draft's cost is counted by: forwards where one gives several tokens, else tokens."""
+    return sums.draft_steps if run.by_step else sums.drafted
+
+
 def _drafts_cut_to(
     run: RunSums, source: GammaSums, values: Values, gamma: int
 ) -> tuple[FloatArray, FloatArray]:
@@ -132,8 +175,13 @@ def _drafts_cut_to(
 
     The drafts of the source, each cut to `gamma` tokens: mostly that is gamma c + V(gamma + 1) +
     overhead, but a prompt lookup without a match drafts nothing, and a text's end shortens drafts.
-    A target pass is as wide as its draft and one token more.
+    A target pass is as wide as its draft and one token more. Trees, and drafts that come in one
+    step, do not grow with gamma like that: they cost what they took at this gamma, by the pooled
+    costs, and all that are not empty have gamma tokens one after the other.
     """
+    if run.branches or run.by_step:
+        there = (source.tested[:, :1] / source.rounds[:, np.newaxis]).repeat(gamma, axis=1)
+        return there, values[f"explained_cost {gamma}"]
     shares = source.passes / source.passes.sum(axis=1, keepdims=True)  # [draws, widths]
     drafted = np.minimum(np.asarray(run.widths) - 1, gamma)  # [widths]
     costs = np.stack(

@@ -37,6 +37,7 @@ class GammaSums:
     prefill_s: FloatArray
     decode_s: FloatArray
     draft_s: FloatArray
+    draft_steps: FloatArray
     verify_s: FloatArray
     rounds: FloatArray
     drafted: FloatArray
@@ -81,6 +82,22 @@ class RunSums:
     by_gamma: dict[int, GammaSums]
     tables: dict[int, AcceptanceTable]
     left_out: int
+
+    @property
+    def branches(self) -> bool:
+        """Whether drafts are trees: their passes have more tokens than a path and the text's last."""
+        widths = np.asarray(self.widths)
+        return any(
+            bool((sums.passes.sum(axis=0)[widths > gamma + 1] > 0.0).any())
+            for gamma, sums in self.by_gamma.items()
+        )
+
+    @property
+    def by_step(self) -> bool:
+        """Whether one forward of the draft gives several tokens, so that forwards are what costs."""
+        drafting = [sums for gamma, sums in self.by_gamma.items() if gamma]
+        steps = sum(float(sums.draft_steps.sum()) for sums in drafting)
+        return 0.0 < steps < sum(float(sums.drafted.sum()) for sums in drafting)
 
     @property
     def gammas(self) -> tuple[int, ...]:
@@ -179,7 +196,7 @@ def _sums(requests: Sequence[MeasuredRequest], axes: _Axes) -> GammaSums:
     for request in requests:
         row, table = axes.prompts[request.prompt], request.table
         totals["requests"][row] += 1.0
-        for name in ("emitted", "prefill_s", "decode_s", "draft_s", "verify_s"):
+        for name in ("emitted", "prefill_s", "decode_s", "draft_s", "draft_steps", "verify_s"):
             totals[name][row] += getattr(request, name)
         for name in ("discarded", "rounds", "drafted"):
             totals[name][row] += getattr(table, name)
@@ -202,7 +219,8 @@ def _check(request: MeasuredRequest) -> None:
     if request.draft_s + request.verify_s > request.decode_s * _TIMER_SLACK:
         raise ValueError(f"decode_s must hold the times of the model calls; not so at {where}.")
     table = request.table
-    counts = [request.emitted, table.rounds, table.drafted, *(times.count for times in passes)]
+    counts = [request.emitted, request.draft_steps, table.rounds, table.drafted]
+    counts += [times.count for times in passes]
     if not all(0 <= count <= LARGEST for count in counts):
         raise ValueError(f"counts must lie in [0, {LARGEST:,}]; not so at {where}.")
     if not all(1 <= times.width <= WIDEST_PASS for times in passes):

@@ -66,6 +66,7 @@ def findings(summary: RunSummary) -> tuple[str, ...]:
         f"Whole requests, with prefill: {whole} at γ = {summary.best}.",
         _closing(summary),
         *_foreseeing(summary),
+        *_foretelling(summary),
         _intervals(summary),
         *_left_out(summary),
     )
@@ -86,7 +87,7 @@ def _article(summary: RunSummary) -> Forecast | None:
 
 def _reason(summary: RunSummary, best: GammaMeasured) -> str:
     """What the article leaves out, the dearest first."""
-    width = best.gamma + 1
+    width = f"{best.width:.3g}" if summary.branches else str(best.gamma + 1)
     left_out = [
         (
             best.verify_cost.value - 1.0,
@@ -105,6 +106,11 @@ def _reason(summary: RunSummary, best: GammaMeasured) -> str:
 
 def _closing(summary: RunSummary) -> str:
     error = summary.closure_error
+    if (summary.branches or summary.by_step) and len(summary.measured) == 1:
+        return (
+            "Closure: with one draft length alone the run's costs are those of its clock, so that they "
+            "explain it by construction; measure a second depth to test them."
+        )
     start = f"Closure: counts and costs of the run explain its clock within {error:.1%}"
     if error <= CLOSES_WITHIN:
         return f"{start} (median over γ)."
@@ -124,6 +130,21 @@ def _foreseeing(summary: RunSummary) -> list[str]:
         f"Prediction: acceptance at γ = {foreseen[0].source} alone foresees the other draft lengths "
         f"within {by_depth} by depth, {constant} by one p, {article} by the article's simple formula "
         "(median over γ)."
+    )
+    return [sentence]
+
+
+def _foretelling(summary: RunSummary) -> list[str]:
+    """How well heads knew their acceptance beforehand, at the best draft length."""
+    found = next((each for each in summary.foretold if each.gamma == summary.best), None)
+    if found is None:
+        return []
+    best, forecast = summary.at(summary.best), found.forecast
+    sentence = (
+        f"Foretold: the heads' accuracies on held-out text, taken as independent, say "
+        f"{forecast.tokens.value:.2f} tokens per round where {best.tokens_per_round.value:.2f} were "
+        f"measured, and with this run's costs {forecast.speedup.value:.2f}× "
+        f"({forecast.error.value:+.1%})."
     )
     return [sentence]
 

@@ -40,7 +40,7 @@ def verdicts(
 
 def _judge(rule: Rule, target: Row, draft: Row, token: int) -> tuple[Number, Row]:
     """P(the token is kept), and the law of what replaces it."""
-    if rule.name in {"speculative_sampling", "lenience"}:
+    if rule.name in {"speculative_sampling", "lenience", "without_replacement"}:
         allowed = target[token] / _like(target[token], rule.lenience)
         keeps = 1 if allowed >= draft[token] else allowed / draft[token]
         return keeps, normed([max(p - q, 0) for p, q in zip(target, draft, strict=True)])
@@ -93,6 +93,11 @@ def normed(weights: list[Number]) -> Row:
 def total(numbers: Iterator[Number] | Sequence[Number]) -> Number:
     """The sum, in the arithmetic of the numbers."""
     return sum(numbers, 0)
+
+
+def gap(a: Number, b: Number) -> Number:
+    """How far apart two numbers are, in their arithmetic."""
+    return a - b if a > b else b - a
 
 
 def only(row: Row, token: int) -> Row:

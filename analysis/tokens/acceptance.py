@@ -29,8 +29,9 @@ def acceptance_probability(
     the token that is tested: the draft's Q if it is drawn, all on argmax Q if it is chosen, Q
     without the tokens below `drop_below` if those are thrown away ("dropped").
 
-    - speculative sampling, block verification of a single token: drawn Σ min(P, Q) = 1 - total
-      variation; chosen min(1, P / Q) at argmax Q (Leviathan et al. 2023, theorem 3.5)
+    - speculative sampling, and what it is for a single token: block verification and sampling without
+      replacement: drawn Σ min(P, Q) = 1 - total variation; chosen min(1, P / Q) at argmax Q
+      (Leviathan et al. 2023, theorem 3.5)
     - lenience l: drawn Σ min(P / l, Q) (there, appendix A.5)
     - greedy: drawn Q(argmax P); chosen 1 where the two agree on it
     - sample and match, one hot: drawn Σ P Q; chosen P(argmax Q)
@@ -68,10 +69,13 @@ def total_variation(target_probs: npt.ArrayLike, draft_probs: npt.ArrayLike) -> 
     return plain(0.5 * np.abs(target - draft).sum(axis=-1))
 
 
-def check_picked(picked: Picked, drop_below: float) -> None:
-    """ValueError unless `drop_below` is above 0 exactly for drafts that drop tokens."""
-    if picked not in PICKED:
-        raise ValueError(f"picked must be one of {', '.join(PICKED)}; got {picked!r}.")
+def check_picked(picked: Picked, drop_below: float, *, ways: tuple[Picked, ...] = PICKED) -> None:
+    """ValueError unless `drop_below` is above 0 exactly for drafts that drop tokens.
+
+    `ways` are the ways of picking that there are here.
+    """
+    if picked not in ways:
+        raise ValueError(f"picked must be one of {', '.join(ways)}; got {picked!r}.")
     as_probability("drop_below", drop_below)
     if (picked == "dropped") != (drop_below > 0.0):
         raise ValueError(
@@ -116,7 +120,7 @@ def acceptance_of_rows(
 
 def _drafted_and_kept(target: FloatArray, draft: FloatArray, rule: Rule) -> FloatArray:
     """Q(x) a(x): the chance that x is drawn and kept. As a product it never divides by Q."""
-    if rule.name in {"speculative_sampling", "block_verification"}:
+    if rule.name in {"speculative_sampling", "block_verification", "without_replacement"}:
         return np.minimum(target, draft)
     if rule.name == "lenience":
         return np.minimum(target / rule.lenience, draft)

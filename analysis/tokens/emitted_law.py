@@ -14,7 +14,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TypeAlias
 
-from analysis.tokens._verdicts import Number, Row, Tokens, best, only, total, verdicts
+from analysis.tokens._verdicts import Number, Row, Tokens, best, gap, only, total, verdicts
 from analysis.tokens.acceptance import check_picked
 from simulator._checks import as_count, as_probability
 from simulator._inputs import check_rule
@@ -38,7 +38,7 @@ class JointLaw:
     def distance(self, other: JointLaw) -> Number:
         """Total variation ½ Σ |a - b| between two laws; 0 if they are the same."""
         sequences = {**self.weights, **other.weights}
-        return total(_gap(self.weights.get(s, 0), other.weights.get(s, 0)) for s in sequences) / 2
+        return total(gap(self.weights.get(s, 0), other.weights.get(s, 0)) for s in sequences) / 2
 
 
 def target_law(target: Model, *, length: int, greedy: bool = False) -> JointLaw:
@@ -171,7 +171,7 @@ def _rows(name: str, model: Model) -> Callable[[Tokens], Row]:
         probs = [p if isinstance(p, Fraction) else float(p) for p in model(tokens)]
         vocabulary.append(len(probs))
         mass = total(probs)
-        good = probs and all(p >= 0 for p in probs) and _gap(mass, 1) <= SUM_TOLERANCE
+        good = probs and all(p >= 0 for p in probs) and gap(mass, 1) <= SUM_TOLERANCE
         if not good or len(probs) != vocabulary[0]:
             raise ValueError(
                 f"{name} must give distributions over one vocabulary; got {probs!r} after {tokens}."
@@ -179,7 +179,3 @@ def _rows(name: str, model: Model) -> Callable[[Tokens], Row]:
         return [p / mass for p in probs]
 
     return row
-
-
-def _gap(a: Number, b: Number) -> Number:
-    return a - b if a > b else b - a

@@ -9,11 +9,14 @@ from pathlib import Path
 import streamlit as st
 
 import real_runs
+from analysis.runs.foretelling import foretell
 from analysis.runs.prediction import summarize_run
 from analysis.runs.report import NamedRun
 from real_runs.runs.errors import RunFolderError
-from real_runs.runs.facts import facts_of
+from real_runs.runs.facts import facts_of, system_of
+from real_runs.runs.measurement import Run
 from real_runs.runs.reading import HEADER, REQUESTS, read_run
+from real_runs.tree_settings import drafts_of, grows
 
 MAX_MB = 10
 EXAMPLES = Path(real_runs.__file__).with_name("data") / "runs"
@@ -61,4 +64,15 @@ def summarized(name: str, header: bytes, requests: bytes) -> NamedRun:
         except RunFolderError as error:  # its path is ours, and no business of the reader
             line = "" if error.line is None else f", line {error.line}"
             raise ValueError(f"{Path(error.source).name}{line}: {error.problem}") from None
-    return NamedRun(name=name, summary=summarize_run(run.requests, rng=SEED), facts=facts_of(run))
+    summary = summarize_run(
+        run.requests, rng=SEED, from_heads=known_beforehand(run), grows=grows(run.settings)
+    )
+    return NamedRun(name=name, summary=summary, facts=facts_of(run), system=system_of(run))
+
+
+def known_beforehand(run: Run) -> dict[int, tuple[float, ...]]:
+    """What the heads of a run foretold of it; nothing without heads, and nothing of sampled text."""
+    heads = run.header.heads
+    if heads is None or run.settings.temperature > 0.0:
+        return {}
+    return foretell(drafts_of(run.settings), heads.accuracies)

@@ -19,6 +19,8 @@ from app_pages.plain_text import plain
 _TITLES = {
     "by_gamma": "By draft length",
     "predictions": "Predicted",
+    "drafts": "Trees and steps",
+    "from_heads": "Foretold",
     "costs": "Costs",
     "acceptance": "Acceptance",
 }

@@ -20,6 +20,11 @@ class TextTokenizer:
             sorted({*stop_tokens, *(() if own is None else (int(own),))})
         )
 
+    @property
+    def has_chat(self) -> bool:
+        """Whether the model has a chat template."""
+        return bool(self._tokenizer.chat_template)
+
     def encode(self, text: str, *, chat: bool = False) -> IntArray:
         """The tokens of a text, shape [n], as the model expects a prompt to begin.
 
@@ -31,7 +36,7 @@ class TextTokenizer:
         array([256, 104, 105])
         """
         if chat:
-            if not self._tokenizer.chat_template:
+            if not self.has_chat:
                 raise ValueError("chat must be off: this model has no chat template.")
             ids = self._tokenizer.apply_chat_template(
                 [{"role": "user", "content": text}], add_generation_prompt=True, return_dict=False

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from real_runs.models.identity import ModelIdentity
 from real_runs.runs.errors import printable
+from real_runs.runs.header import HeadsFacts, Settings
 from real_runs.runs.losslessness import losslessness_of
 from real_runs.runs.measurement import Run
+from real_runs.settings import drafts_trees
+from real_runs.tree_choice import choice_of
+from real_runs.tree_settings import judged_nodes, passengers_of, tree_asked, tree_of
 
 _SHOWN_HASH = 12
 
@@ -19,6 +23,9 @@ def facts_of(run: Run) -> tuple[tuple[str, str], ...]:
         ("target", _model(header.target)),
         ("drafter", settings.drafter.replace("_", " ")),
         ("draft", _model(header.draft) if header.draft else ""),
+        ("heads", _heads(header.heads) if header.heads else ""),
+        ("tree", _tree(settings) if drafts_trees(settings) else ""),
+        ("tree chosen", choice_of(header)),
         ("rule", f"{settings.rule.replace('_', ' ')}, temperature {settings.temperature:g}"),
         ("drafts end", settings.stop),
         (
@@ -40,8 +47,62 @@ def facts_of(run: Run) -> tuple[tuple[str, str], ...]:
     return tuple((what, printable(value)) for what, value in pairs if value)
 
 
+def system_of(run: Run) -> str:
+    """What drafted, in a few words: one system among several runs."""
+    settings, heads = run.settings, run.header.heads
+    if settings.drafter == "lookahead":
+        return f"lookahead W={settings.window} N={settings.ngram} G={settings.candidates}"
+    words = settings.drafter.replace("_", " ")
+    if heads is not None:
+        asked = tree_asked(settings.tree)
+        best = asked.kind == "best"
+        words += " chain" if asked.kind == "chain" else ""
+        words += f" {asked.kind} tree of {asked.nodes}" if asked.kind == "dynamic" else ""
+        words += f" tree of {asked.nodes}" if asked.kind == "nodes" else ""
+        words += f" best tree of {judged_nodes(settings, max(settings.gammas))}" if best else ""
+    return words if settings.draft is None else f"{words} {printable(settings.draft)}"
+
+
+def conditions_of(run: Run) -> tuple[tuple[str, str], ...]:
+    """What runs must share for their rows to be compared: (what, value) pairs."""
+    settings, header, here = run.settings, run.header, run.header.environment
+    return (
+        ("target", header.target.sha256),
+        ("prompts", f"{header.prompts.sha256} {' '.join(header.prompts.ids)}"),
+        ("longest text", str(settings.max_tokens)),
+        ("temperature", f"{settings.temperature:g}"),
+        ("filters", f"{settings.top_k} {settings.top_p} {settings.min_p} {settings.order}"),
+        ("precision", f"{settings.device} {settings.dtype}"),
+        ("threads", str(settings.threads)),
+        ("machine", f"{here.cpu} {here.cores} {here.accelerator} {here.system}"),
+        ("software", f"{here.python} {here.packages}"),
+    )
+
+
 def _model(model: ModelIdentity) -> str:
     return f"{model.name}, {model.parameters:,} parameters, sha256 {model.sha256[:_SHOWN_HASH]}"
+
+
+def _heads(heads: HeadsFacts) -> str:
+    return (
+        f"{heads.name}, {heads.parameters:,} parameters, {heads.vocabulary:,} tokens to draft from, "
+        f"sha256 {heads.sha256[:_SHOWN_HASH]}"
+    )
+
+
+def _tree(settings: Settings) -> str:
+    """What a round drafts, in a few words."""
+    if settings.drafter == "lookahead":
+        source = "the text and the prompt" if settings.ngrams_from_prompt else "the text"
+        return (
+            f"up to {_several(settings.candidates, f'{settings.ngram}-gram')} of {source}, beside a "
+            f"window of {settings.window} ({passengers_of(settings)} tokens)"
+        )
+    asked, tree = tree_asked(settings.tree), tree_of(settings)
+    if tree is None:
+        return f"{asked.nodes} nodes grown in each round, {asked.expand} followed per level"
+    widths = " + ".join(map(str, tree.widths))
+    return f"{_several(tree.nodes, 'node')}, {widths} by depth, siblings {settings.siblings}"
 
 
 def _compared(run: Run) -> str:

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from real_runs.runs.errors import RunFolderError
-from real_runs.runs.header import Header, Session, Status
+from real_runs.runs.header import SCHEMA_VERSION, Header, Session, Status
 from real_runs.runs.lock import LOCK, only_process
 from real_runs.runs.measurement import RequestRecord, StepRecord
 from real_runs.runs.reading import (
@@ -89,7 +89,9 @@ class RunWriter:
                 self._set("interrupted", sessions)
 
     def _set(self, status: Status, sessions: tuple[Session, ...]) -> None:
-        self.header = dataclasses.replace(self.header, status=status, sessions=sessions)
+        self.header = dataclasses.replace(
+            self.header, schema_version=SCHEMA_VERSION, status=status, sessions=sessions
+        )
         _replace_header(self.folder, self.header)
 
 
@@ -148,7 +150,7 @@ def check_place(folder: Path) -> None:
 def _refuse_other(folder: Path, found: Header, wanted: Header) -> None:
     """ValueError naming what differs between the run that is there and the one that is asked for."""
     differences = []
-    for part in ("settings", "prompts", "target", "draft", "environment"):
+    for part in ("settings", "prompts", "target", "draft", "heads", "environment"):
         old, new = getattr(found, part), getattr(wanted, part)
         if old == new:
             continue

@@ -7,14 +7,28 @@ from typing import Literal, TypeAlias
 
 from real_runs.models.identity import ModelIdentity
 
-SCHEMA_VERSION = 1
-"""Of the run folder; a reader refuses newer ones."""
+SCHEMA_VERSION = 2
+"""Of the run folder; a reader refuses newer ones. 1 knows neither heads nor trees."""
 Status: TypeAlias = Literal["running", "interrupted", "complete"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TreeShape:
+    """A fixed tree of drafted tokens, as `simulator.trees.Tree` takes it: parents and ranks."""
+
+    parents: tuple[int, ...]
+    ranks: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What decides the numbers of a run: a run is only continued with the same ones."""
+    """What decides the numbers of a run: a run is only continued with the same ones.
+
+    `tree` is what was asked for, "chain", "nodes:N", "best:N" or "dynamic:N:EXPAND"; `shape` the fixed
+    tree that was chosen for "nodes:N" or "best:N". `siblings` says how heads pick their tokens.
+    `window`, `ngram` and `candidates` belong to Lookahead, and whether it takes n-grams from the prompt
+    too.
+    """
 
     target: str
     drafter: str
@@ -35,6 +49,48 @@ class Settings:
     threads: int = 1
     stop_tokens: tuple[int, ...] = ()
     allow_lossy: bool = False
+    heads: str | None = None
+    tree: str = "chain"
+    shape: TreeShape | None = None
+    siblings: str = "chosen"
+    window: int = 0
+    ngram: int = 0
+    candidates: int = 0
+    ngrams_from_prompt: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadsFacts:
+    """Which heads drafted: their weights' hash, their target's, and how they did on held-out text.
+
+    `vocabulary` is the number of tokens that they draft from. `accuracies[depth][r]` is P(the target's
+    token has rank r | all before it had one of so many ranks), greedy; empty where it is not known.
+    """
+
+    name: str
+    kind: str
+    sha256: str
+    target_sha256: str
+    parameters: int
+    vocabulary: int
+    accuracies: tuple[tuple[float, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeCosts:
+    """What the tree of "best:N" was chosen by, timed before the first request behind `context` tokens.
+
+    `verify_costs[i]` is V(widths[i]), the target's pass over so many tokens / over one, which takes
+    `plain_s` [s]. A round pays `step_cost` [plain passes] for every depth of its tree where `steps` are
+    "sequential", and once where a draft is "one" step.
+    """
+
+    widths: tuple[int, ...]
+    verify_costs: tuple[float, ...]
+    steps: Literal["sequential", "one"]
+    step_cost: float
+    plain_s: float
+    context: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +137,10 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """The content of run.json. `tasks` is the order in which the requests are made."""
+    """The content of run.json. `tasks` is the order in which the requests are made.
+
+    `tree_costs` are there where they decided the tree.
+    """
 
     schema_version: int
     status: Status
@@ -93,3 +152,5 @@ class Header:
     environment: Environment
     tasks: tuple[Task, ...]
     sessions: tuple[Session, ...]
+    heads: HeadsFacts | None = None
+    tree_costs: TreeCosts | None = None

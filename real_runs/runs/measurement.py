@@ -24,7 +24,8 @@ class StepRecord:
 
     `drafted`, `tested`, `accepted` and `emitted` are tokens; `width` is the number of tokens of the target's
     pass and `verify_ns` its time; `draft_steps` and `draft_ns` are the forwards of the draft since
-    the pass before; `propose_ns` is the whole time of the drafter's proposal.
+    the pass before, with heads all their work; `propose_ns` is the whole time of the drafter's
+    proposal. `depth` is that of each round's drafted tree, and empty where every draft was a chain.
     """
 
     task: int
@@ -37,6 +38,7 @@ class StepRecord:
     draft_steps: tuple[int, ...]
     draft_ns: tuple[int, ...]
     propose_ns: tuple[int, ...]
+    depth: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         lists = self.lists()
@@ -49,12 +51,18 @@ class StepRecord:
 
     def lists(self) -> dict[str, tuple[int, ...]]:
         """The lists that have one entry per round, by name."""
-        return {name: getattr(self, name) for name in self.__slots__ if name != "task"}
+        lists = {name: getattr(self, name) for name in self.__slots__ if name != "task"}
+        return {name: values for name, values in lists.items() if name != "depth" or values}
 
     @property
     def rounds(self) -> int:
         """Rounds of the request."""
         return len(self.width)
+
+    @property
+    def longest(self) -> tuple[int, ...]:
+        """Tokens that each round can have accepted: the depth of its tree, or its chain's length."""
+        return self.depth or self.drafted
 
     def passes(self) -> tuple[PassRecord, ...]:
         """The target's passes summed by width."""

@@ -71,7 +71,7 @@ def examine(
 
     The one-token pass reads the shared text token by token; the many-token pass reads it in passes
     as wide as those of the drafted request (rejected tokens, which no later one sees, are replaced
-    by others). None if the texts are equal.
+    by others; those of a tree become leaves behind its root). None if the texts are equal.
     """
     at = first_difference(drafted.tokens, plain.tokens)
     if at is None:
@@ -106,12 +106,22 @@ def many_token_pass(
     for width, emitted in zip(steps.width, steps.emitted, strict=True):
         if position > at:
             break
-        fed = tokens[position - 1 : position - 1 + width]
+        as_tree = steps.depth != () and width > 1
+        fed = tokens[position - 1 : position - 1 + (emitted if as_tree else width)]
         fed += (tokens[-1],) * (width - len(fed))
-        rows = target.extend(np.array(fed, dtype=np.int64))
+        ids = np.array(fed, dtype=np.int64)
+        if as_tree:
+            parents = np.arange(-1, width - 1)
+            parents[emitted:] = 0
+            rows = target.extend_tree(ids, parents)  # type: ignore[attr-defined]  # it did so before
+        else:
+            rows = target.extend(ids)
         if at < position + emitted:
             logits = rows[at - position]
             break
-        target.rollback(width - emitted)
+        if as_tree:
+            target.keep(np.arange(emitted))  # type: ignore[attr-defined]  # as above
+        else:
+            target.rollback(width - emitted)
         position += emitted
     return logits.astype(np.float64)

@@ -10,7 +10,13 @@ from real_runs.runs.measurement import Run
 from real_runs.runs.reading import read_run, read_steps
 from simulator import Method, Observation, observation_of_requests
 
-_METHODS: dict[str, Method] = {"draft_model": "draft_model", "prompt_lookup": "ngram"}
+_METHODS: dict[str, Method] = {
+    "draft_model": "draft_model",
+    "prompt_lookup": "ngram",
+    "medusa": "medusa",
+    "eagle": "eagle",
+    "lookahead": "lookahead",
+}
 
 
 def observation_of_run(folder: str | Path, *, gamma: int | None = None) -> Observation:
@@ -40,7 +46,7 @@ def _steps(run: Run, folder: Path, gamma: int | None) -> dict[str, tuple[tuple[i
     wanted = {i: each.prompt for i, each in enumerate(run.requests) if each.gamma == gamma}
     times = Counter(wanted.values())
     return {
-        wanted[i]: tuple(zip(record.drafted, record.accepted, strict=True))
+        wanted[i]: tuple(zip(record.longest, record.accepted, strict=True))
         for i, record in enumerate(read_steps(folder))
         if i in wanted and times[wanted[i]] == 1
     }

@@ -8,7 +8,8 @@ import numpy as np
 
 from real_runs.runs.header import Header
 from real_runs.runs.measurement import RequestRecord, StepRecord, hash_tokens
-from real_runs.settings import chain_of
+from real_runs.settings import HEADED, chain_of
+from real_runs.tree_settings import branches, judged_nodes, passengers_of, tree_asked
 from simulator.acceptance import AcceptanceTable
 
 
@@ -29,7 +30,7 @@ def check_request(record: RequestRecord, steps: StepRecord, header: Header) -> I
 
 def table_of(steps: StepRecord, header: Header, gamma: int) -> AcceptanceTable:
     """The acceptance table of rounds, counted depth by depth."""
-    short = any(drafted < gamma for drafted in steps.drafted)
+    short = any(longest < gamma for longest in steps.longest)
     rule = chain_of(header.settings, gamma).length_rule if gamma else "fixed"
     return AcceptanceTable(
         rounds=steps.rounds,
@@ -61,15 +62,31 @@ def _identity(record: RequestRecord, header: Header) -> Iterator[str]:
 
 def _rounds(record: RequestRecord, steps: StepRecord, header: Header) -> Iterator[str]:
     last = steps.rounds - 1
-    always_full = header.settings.stop == "fixed" and header.settings.drafter == "draft_model"
-    rows = zip(steps.drafted, steps.tested, steps.accepted, steps.emitted, steps.width, strict=True)
-    for number, (drafted, tested, accepted, emitted, width) in enumerate(rows):
+    settings, gamma = header.settings, record.gamma
+    may = gamma > 0 and settings.drafter in (*HEADED, "lookahead")  # a chain of heads may be a tree
+    if (steps.depth and not may) or (
+        may and branches(settings) and steps.rounds and not steps.depth
+    ):
+        yield "the depths of trees must be there where trees are drafted, and nowhere else."
+        return
+    full = gamma > 0 and settings.stop == "fixed" and settings.drafter in ("draft_model", *HEADED)
+    full &= settings.siblings != "distinct"  # there may be no more tokens to draw
+    grown = tree_asked(settings.tree).kind == "dynamic"
+    most = judged_nodes(settings, gamma) if gamma else 0
+    riding = passengers_of(settings) if gamma else 0
+    rows = zip(
+        *(steps.drafted, steps.longest, steps.tested, steps.accepted, steps.emitted, steps.width),
+        strict=True,
+    )
+    for number, (drafted, longest, tested, accepted, emitted, width) in enumerate(rows):
         wrong = None
-        if width != drafted + 1:
+        if width != drafted + 1 + riding:
             wrong = f"its pass has {width} tokens"
-        elif drafted > record.gamma or (always_full and drafted < record.gamma):
-            wrong = f"gamma is {record.gamma}"
-        elif not accepted <= tested <= min(accepted + 1, drafted):
+        elif steps.depth and not min(drafted, 1) <= longest <= min(drafted, gamma):
+            wrong = f"its depth is {longest}, gamma is {gamma}"
+        elif drafted > most or (full and not grown and drafted < most):
+            wrong = f"gamma is {gamma}" if most == gamma else f"{most} may be drafted"
+        elif not accepted <= tested <= min(accepted + 1, longest):
             wrong = f"{tested} were tested and {accepted} accepted"
         elif not 1 <= emitted <= accepted + 1 or (emitted <= accepted and number < last):
             wrong = f"{accepted} were accepted and {emitted} emitted"

@@ -26,6 +26,7 @@ from real_runs.runs.reading import (
 from real_runs.runs.request_checks import check_request
 from real_runs.runs.sealing import checksum_of
 from real_runs.settings import check_settings
+from real_runs.tree_choice import costs_problem
 
 _T = TypeVar("_T")
 
@@ -139,6 +140,15 @@ def _header_problems(header: Header) -> Iterator[str]:
         yield "its tasks are not in the order that its seed gives."
     if (header.draft is None) != (header.settings.draft is None):
         yield "the draft in its settings and the draft's identity must go together."
+    heads = header.heads
+    if (heads is None) != (header.settings.heads is None) or (
+        heads is not None and heads.kind != header.settings.drafter
+    ):
+        yield "the heads in its settings and what is said of them must go together."
+    if heads is not None and heads.target_sha256 != header.target.sha256:
+        yield "its heads must be those of its target."
+    if problem := costs_problem(header):
+        yield problem
     if header.status == "complete" and not (header.sessions and header.sessions[-1].ended):
         yield "a complete run must say when its last session ended."  # killed ones never do
     if [session.before for session in header.sessions[:1]] != [0]:

@@ -46,7 +46,7 @@ def _read(folder: Path) -> StepTimesRead:
     if untimed:
         notes.append(f"Passes that took no time by the clock and are left out: {untimed}.")
     settings = header.settings
-    if settings.draft is None:
+    if settings.draft is None and settings.heads is None:
         notes.append("No draft model was run: drafting has no passes.")
     return StepTimesRead(
         source=str(folder),

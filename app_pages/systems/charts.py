@@ -1,0 +1,200 @@
+"""The charts of the page of systems as Vega-Lite, in the style of `analysis.charts`; each fits a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from analysis.charts import colours, step_above
+from analysis.palette import EXACT, LINES, PLAIN, YOURS
+from analysis.systems.comparing import SystemRow
+from analysis.systems.report import grouped
+
+Across: TypeAlias = Literal["verified", "draft_steps"]
+_TITLES: dict[Across, tuple[str, str]] = {
+    "verified": ("What the target checks", "Tokens in the target's pass, n of V(n)"),
+    "draft_steps": ("What the draft takes", "Draft steps, one after the other"),
+}
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
+_HEIGHT, _BARS = 380, 330
+_WIDTHS = (32, 64, 128, 256, 512, 1024)
+_TOKENS = (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0, 17.0, 33.0)
+_STEPS = (4, 6, 8, 10, 12, 16, 24, 32)
+_GAINS = (1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0, 17.0, 33.0)
+_CLOSE = 0.045
+"""Of the height: labels nearer than this at nearly the same place would cover each other."""
+_RIGHT = 0.72
+"""Of the width: from here on a name would not fit to the right of its point."""
+_NEAR = 0.2
+"""Of the width, the same."""
+
+
+def tokens_over(
+    rows: Sequence[SystemRow],
+    across: Across,
+    focus: str,
+    line: Sequence[tuple[int, float]] = (),
+) -> alt.LayerChart:
+    """Tokens per round of every system over what its draft takes; `focus` is ringed.
+
+    `line`: tokens in the pass and per round of the focused system with other sizes of draft.
+    """
+    title, label = _TITLES[across]
+    values = [getattr(row, across) for row in rows]
+    wide = across == "verified"
+    top = step_above(max(row.tokens_per_round for row in rows), _TOKENS)
+    right = step_above(max(values), _WIDTHS if wide else _STEPS)
+    low = 1.0 if wide else -0.5
+    frame = pd.DataFrame(
+        {
+            "system": [row.system.name for row in rows],
+            "across": values,
+            "tokens": [row.tokens_per_round for row in rows],
+            "nodes": [row.nodes for row in rows],
+            "verified": [row.verified for row in rows],
+            "steps": [row.draft_steps for row in rows],
+            "side": _sides(rows, values, (low, right), top, log=wide),
+        }
+    )
+    names = list(frame["system"])
+    x = alt.X(
+        "across:Q",
+        title=label,
+        scale=alt.Scale(type="log", base=2, domain=[low, right], nice=False)
+        if wide
+        else alt.Scale(domain=[low, right + 0.5], nice=False),
+        axis=alt.Axis(format="d", tickMinStep=1)
+        if not wide
+        else alt.Axis(format="d", values=[2**k for k in range(11)]),
+    )
+    y = alt.Y("tokens:Q", title="Tokens per round", scale=alt.Scale(domain=[1.0, top], nice=False))
+    base = alt.Chart(frame).encode(x=x, y=y)
+    points = base.mark_point(filled=True, size=130, opacity=0.95).encode(
+        color=_colour(names),
+        shape=_shape(names),
+        tooltip=[
+            "system:N",
+            alt.Tooltip("tokens:Q", title="tokens per round", format=".3f"),
+            alt.Tooltip("nodes:Q", title="nodes drafted"),
+            alt.Tooltip("verified:Q", title="tokens in the pass"),
+            alt.Tooltip("steps:Q", title="draft steps"),
+        ],
+    )
+    ring = base.transform_filter(alt.datum.system == focus).mark_point(
+        filled=False, size=420, strokeWidth=2, color=YOURS, opacity=1.0
+    )
+    layers: list[alt.Chart] = [ring, points]
+    for side, align, shift in (("right", "left", 14), ("left", "right", -14)):
+        layers.append(
+            base.transform_filter(alt.datum.side == side)
+            .mark_text(align=align, dx=shift, fontSize=11, color=PLAIN)
+            .encode(text="system:N")
+        )
+    if len(line) > 1:
+        other = pd.DataFrame(line, columns=["across", "tokens"])
+        layers.insert(
+            0,
+            alt.Chart(other[other["across"] <= right])
+            .mark_line(strokeDash=[4, 3], color=YOURS, opacity=0.8, clip=True)
+            .encode(x=x, y=y),
+        )
+    words = "; ".join(
+        f"{row.system.name}: {row.tokens_per_round:.2f} tokens at {value}"
+        for row, value in zip(rows, values, strict=True)
+    )
+    return alt.LayerChart(layer=layers).properties(
+        height=_HEIGHT,
+        title=title,
+        description=f"Tokens per round of every system over {label.lower()}. {words}.",
+    )
+
+
+def _sides(
+    rows: Sequence[SystemRow],
+    values: Sequence[int],
+    ends: tuple[float, float],
+    top: float,
+    *,
+    log: bool,
+) -> list[str]:
+    """On which side of its point each name stands: left near the right edge, or beside a near neighbour."""
+    low, right = (np.log2(ends[0]), np.log2(ends[1])) if log else ends
+    places = [((np.log2(value) if log else value) - low) / (right - low) for value in values]
+    heights = [(row.tokens_per_round - 1.0) / (top - 1.0) for row in rows]
+    sides: list[str] = []
+    for i, place in enumerate(places):
+        side = "left" if place > _RIGHT else "right"
+        for j in range(i):
+            near = abs(places[j] - place) < _NEAR and abs(heights[j] - heights[i]) < _CLOSE
+            if near and sides[j] == side:
+                side = "left" if side == "right" else "right"
+        sides.append(side)
+    return sides
+
+
+def speedup_bars(rows: Sequence[SystemRow], focus: str) -> alt.LayerChart:
+    """The speedup of each system at the costs given, the fastest first; 1 is plain decoding.
+
+    Colour tells systems of the same target and text, which compare, from the others.
+    """
+    ordered = sorted(rows, key=lambda row: row.speedup or 0.0, reverse=True)
+    groups = {row.system.name: name for name, group in grouped(rows) for row in group}
+    frame = pd.DataFrame(
+        {
+            "system": [row.system.name for row in ordered],
+            "speedup": [row.speedup for row in ordered],
+            "text": [f"{row.speedup:.2f}×" for row in ordered],
+            "of": [groups[row.system.name] for row in ordered],
+            "cost": [row.round_cost for row in ordered],
+            "V": [row.verify_cost for row in ordered],
+            "tokens": [row.tokens_per_round for row in ordered],
+        }
+    )
+    names = list(dict.fromkeys(groups.values()))
+    top = step_above(1.12 * max(frame["speedup"]), _GAINS)
+    y = alt.Y("system:N", title=None, sort=list(frame["system"]), axis=alt.Axis(labelLimit=120))
+    x = alt.X(
+        "speedup:Q",
+        title="Speedup over plain decoding",
+        axis=alt.Axis(tickCount=6),
+        scale=alt.Scale(domain=[0.0, top], nice=False),
+    )
+    base = alt.Chart(frame).encode(y=y, x=x)
+    bars = base.mark_bar(height={"band": 0.7}).encode(
+        color=colours(names, [EXACT, PLAIN, *LINES[1:]][: len(names)], field="of"),
+        opacity=alt.condition(alt.datum.system == focus, alt.value(1.0), alt.value(0.6)),
+        tooltip=[
+            "system:N",
+            alt.Tooltip("of:N", title="target and text"),
+            alt.Tooltip("speedup:Q", format=".3f"),
+            alt.Tooltip("tokens:Q", title="tokens per round", format=".3f"),
+            alt.Tooltip("cost:Q", title="round, plain steps", format=".3f"),
+            alt.Tooltip("V:Q", title="V of its pass", format=".3f"),
+        ],
+    )
+    text = base.mark_text(align="left", dx=5, color=PLAIN, fontWeight="bold").encode(text="text:N")
+    plain = (
+        alt.Chart(pd.DataFrame({"speedup": [1.0]}))
+        .mark_rule(color=PLAIN, strokeDash=[6, 4], strokeWidth=1.5)
+        .encode(x="speedup:Q")
+    )
+    words = "; ".join(f"{row.system.name} {row.speedup:.2f}" for row in ordered)
+    return alt.LayerChart(layer=[bars, plain, text]).properties(
+        height=_BARS,
+        title="What that gains at these costs",
+        description=f"Bars of speedup over plain decoding, the fastest first, 1 marked. {words}.",
+    )
+
+
+def _colour(names: list[str]) -> alt.Color:
+    colours = [LINES[index % len(LINES)] for index in range(len(names))]
+    return alt.Color("system:N", scale=alt.Scale(domain=names, range=colours), legend=None)
+
+
+def _shape(names: list[str]) -> alt.Shape:
+    shapes = [_SHAPES[index % len(_SHAPES)] for index in range(len(names))]
+    return alt.Shape("system:N", scale=alt.Scale(domain=names, range=shapes), legend=None)
