@@ -268,3 +268,7 @@ def _fail(error: Exception, code: int) -> None:
         sentence = f"{error.filename}: {error.strerror}."
     print(f"Error: {sentence}", file=sys.stderr)  # noqa: T201
     sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

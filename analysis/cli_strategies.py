@@ -17,6 +17,7 @@ from analysis.options import OutputFormat, Overhead, Seed, whole
 from analysis.output import Cell, Format, emit
 from analysis.progress import shown_progress
 from analysis.run_options import FigureFile
+from analysis.strategy_words import POINT_FORM, RATIO_FORM, number_in, pass_point, ratio_pair
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,11 +77,13 @@ PassContext = Annotated[
 ]
 _RATIO = (
     f"A draft step is taken as {USUAL_RATIO:g} plain target steps{{}}: about what the printed rounds of the "
-    "draft model, Medusa and EAGLE leave beside V(n). --cost-ratio, best NAME=C, gives what you measured."
+    "draft model, Medusa and EAGLE leave beside V(n), whose speedups at this ratio are thus no test. "
+    "--cost-ratio NAME=C gives what you measured."
 )
 _MACHINE = (
-    f"V(n) is that of {USUAL_TARGET} on one {USUAL_HARDWARE} at batch {{}}, {{:,}} tokens held; --target and "
-    "--hardware, --steps or --verify-cost give another, --batch a busier server."
+    f"V(n) is that of {USUAL_TARGET} on one {USUAL_HARDWARE} at batch {{}}, {{:,}} tokens held. For your own "
+    "costs: --steps RUNFOLDER, what `specdec measure` wrote, and --cost-ratio NAME=C; --target and --hardware "
+    "predict another machine, --batch a busier server."
 )
 _ONE_RATIO = (
     "One cost ratio is taken for every draft step; a layer, a set of heads and a small model rarely cost the "
@@ -114,6 +117,7 @@ def strategies_command(
     from analysis.systems.presets import preset_system, preset_systems  # noqa: PLC0415
     from analysis.systems.report import systems_report  # noqa: PLC0415
     from analysis.systems.system import SystemCosts  # noqa: PLC0415
+    from analysis.systems.wording import beyond_measured  # noqa: PLC0415
 
     if figure is not None:
         from analysis.runs.report import figure_kind  # noqa: PLC0415
@@ -127,11 +131,13 @@ def strategies_command(
     if any(size < 1 for size in sizes):
         raise ValueError(f"--nodes must be whole numbers of at least 1; got {min(sizes)}.")
     ratios, notes = _ratios(cost_ratio, systems)
+    machine = ""
     if verify_cost is None and target is None and hardware is None and steps is None:
         target, hardware, batch = USUAL_TARGET, USUAL_HARDWARE, batch or 1
         context = USUAL_CONTEXT if context is None else context
         notes.append(_MACHINE.format(batch, context))
-    passes, assumed = _passes(verify_cost, target, hardware, steps, batch, context)
+        machine = f"{target}, {hardware}, batch {batch}"
+    passes, assumed, widest = _passes(verify_cost, target, hardware, steps, batch, context)
     costs = {
         name: SystemCosts(cost_ratio=ratio, verify_cost=passes, overhead=overhead)
         for name, ratio in ratios.items()
@@ -142,6 +148,8 @@ def strategies_command(
         )
     larger = over_sizes(systems, sizes, costs=costs)
     notes += [*assumed, *_without(systems, sizes)]
+    if widest is not None and (beyond := beyond_measured((*rows, *larger), widest)):
+        notes.append(beyond)
     if figure is not None:
         from analysis.runs.figures import save  # noqa: PLC0415
         from analysis.systems.figures import tokens_over_drafts  # noqa: PLC0415
@@ -161,7 +169,8 @@ def strategies_command(
         ("rounds", rounds),
         ("seed", seed if rounds else None),
     )
-    emit(systems_report(rows, sizes=larger, parameters=parameters, notes=notes), output)
+    shown = systems_report(rows, sizes=larger, parameters=parameters, notes=notes, machine=machine)
+    emit(shown, output)
 
 
 def _passes(
@@ -171,8 +180,8 @@ def _passes(
     steps: Path | None,
     batch: int | None,
     context: int | None,
-) -> tuple[PassVerifyCost, list[str]]:
-    """V(n) as it was given, or of a machine."""
+) -> tuple[PassVerifyCost, list[str], float | None]:
+    """V(n) as it was given, or of a machine, what to say of it, and the widest pass if some were measured."""
     from analysis.systems.system import PassPoints  # noqa: PLC0415
 
     if verify_cost is not None:
@@ -187,8 +196,8 @@ def _passes(
                 f"{verify_cost!r:.60} and {', '.join(both)}."
             )
         if ":" not in verify_cost:
-            return _number("--verify-cost", verify_cost), []
-        return PassPoints(points=tuple(map(_point, verify_cost.split(",")))), []
+            return number_in("--verify-cost", verify_cost, POINT_FORM), [], None
+        return PassPoints(points=tuple(map(pass_point, verify_cost.split(",")))), [], None
     from analysis.cli_costs import Words, costs_of  # noqa: PLC0415
 
     held = USUAL_CONTEXT if context is None else context
@@ -198,7 +207,8 @@ def _passes(
     def of_pass(width: int) -> float:
         return float(found.target.verify_cost(width, batch=size, context=held))
 
-    return of_pass, list(found.notes)
+    widest = None if found.fitted is None else found.fitted.ranges.tokens[1]
+    return of_pass, list(found.notes), widest
 
 
 def _ratios(
@@ -210,16 +220,15 @@ def _ratios(
     if cost_ratio is None:
         return ratios, [_RATIO.format("")] if steps else []
     if "=" not in cost_ratio:
-        ratio = _number("--cost-ratio", cost_ratio)
+        ratio = number_in("--cost-ratio", cost_ratio, RATIO_FORM)
         return dict.fromkeys(ratios, ratio), [_ONE_RATIO] if len(steps) > 1 else []
-    pairs = [part.partition("=") for part in cost_ratio.split(",")]
-    names = [name.strip() for name, _, _ in pairs]
+    names = [part.partition("=")[0].strip() for part in cost_ratio.split(",")]
     if not set(names) <= set(ratios) or len(set(names)) < len(names):
         raise ValueError(
             f"--cost-ratio must name systems that are compared ({', '.join(ratios)}), each once; got "
             f"{cost_ratio!r:.60}."
         )
-    ratios |= {name.strip(): _number("--cost-ratio", value) for name, _, value in pairs}
+    ratios |= dict(map(ratio_pair, cost_ratio.split(",")))
     usual = [name for name in steps if name not in names]
     return ratios, [_RATIO.format(f" for {', '.join(usual)}")] if usual else []
 
@@ -234,21 +243,3 @@ def _without(systems: Sequence[System], sizes: Sequence[int]) -> list[str]:
     }
     gone = [f"{name} {', '.join(which)}" for name, which in none.items() if which]
     return [f"No such draft, or no acceptance so deep: {'; '.join(gone)}."] if gone else []
-
-
-def _point(text: str) -> tuple[int, float]:
-    width, colon, cost = text.partition(":")
-    if not colon or not width.strip().isdecimal():
-        raise ValueError(
-            f"--verify-cost must be a number, or points N:V such as 1:1,8:1.05; got {text!r:.60}."
-        )
-    return int(width), _number("--verify-cost", cost)
-
-
-def _number(option: str, text: str) -> float:
-    from analysis.options import numbers  # noqa: PLC0415
-
-    found = numbers(option, text)
-    if len(found) != 1:
-        raise ValueError(f"{option} must be one number here; got {text!r:.60}.")
-    return found[0]

@@ -33,7 +33,7 @@ SHOTS = (  # file, path, scheme, width, height
     ("convert.png", "convert", "light", 1200, 1560),
     ("compare.png", "compare", "light", 1200, 1420),
     ("real-runs.png", "real_runs", "light", 1200, 1590),
-    ("systems.png", "systems?system=eagle-2", "light", 1200, 2400),
+    ("systems.png", "systems?system=eagle-2", "light", 1200, 2660),
     ("where-it-breaks.png", "where_it_breaks?batch=512", "light", 1200, 4300),
     ("explain.png", "explain?batch=64", "light", 1200, 2000),
     ("plan.png", "plan?against=lookup:0.4", "light", 1200, 2080),
@@ -76,6 +76,9 @@ def _shoot(browser: Browser, url: str, file: Path, scheme: str, size: tuple[int,
     if "convert" not in url:
         page.locator("canvas, svg.marks").first.wait_for()
     page.mouse.move(5, 500)
+    page.wait_for_function(
+        "!document.querySelector('[data-testid=stSkeleton]')"
+    )  # parts still loading
     page.wait_for_timeout(2500)  # fonts and charts settle
     top, bottom = TOP, size[1]
     if file.name in PARTS:

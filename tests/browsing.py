@@ -26,10 +26,13 @@ def wait_for_url(page, pattern):
 
 BETWEEN_LOOKS_MS, MOST_LOOKS = 250, 80
 RESTS = """() => {
-    const running = document.querySelector('[data-testid=stApp]').dataset.testScriptState !== 'notRunning';
+    const running = document.querySelector('[data-testid=stApp]').dataset.testScriptState !== 'notRunning'
+        || document.querySelector('[data-testid=stSkeleton]');
     const parts = document.querySelectorAll('[data-testid=stMain] h1, canvas');
     return running ? null : [...parts].map(part => part.getBoundingClientRect().top).join();
 }"""
+
+NEXT_FRAME = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def settle(page):
@@ -66,7 +69,10 @@ def follow(page, name):
 def choose(page, label, option, *, exact=False):
     """Choose from a list once the page rests."""
     settle(page)
-    page.get_by_role("combobox", name=label).click()
+    box = page.get_by_role("combobox", name=label)
+    box.scroll_into_view_if_needed()
+    page.evaluate(NEXT_FRAME)  # an open list closes when the page scrolls: that comes first
+    box.click()
     page.get_by_role("option", name=option, exact=exact).first.click()
 
 

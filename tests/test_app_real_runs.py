@@ -37,7 +37,7 @@ def draw(monkeypatch, tmp_path):
 
     def run(**examples):
         for name, requests in examples.items():
-            write_run(tmp_path / name, requests)
+            write_run(tmp_path / page_files.FIRST / name, requests)
         monkeypatch.setattr(page_files, "EXAMPLES", tmp_path)
         app = AppTest.from_function(page_only, default_timeout=60).run()
         assert not app.exception
@@ -106,7 +106,7 @@ def test_corners_have_no_exception(draw, options):
 
 
 def test_a_damaged_example_gets_a_sentence(draw, tmp_path):
-    folder = write_run(tmp_path / "broken", measured_run(prompts=2))
+    folder = write_run(tmp_path / page_files.FIRST / "broken", measured_run(prompts=2))
     (folder / "requests.jsonl").write_bytes(b"not a line\n")
     app = draw()
     assert "requests\\.jsonl, line 1" in app.error[0].value
@@ -157,7 +157,7 @@ def test_times_that_no_run_has_get_a_sentence():
 
 
 def test_markup_in_a_run_is_shown_and_not_acted_on(draw, tmp_path):
-    write_run(tmp_path / "odd", measured_run(**SURE), cpu="<b>![x](y) **bold**")
+    write_run(tmp_path / page_files.FIRST / "odd", measured_run(**SURE), cpu="<b>![x](y) **bold**")
     app = draw()
     text = " ".join(entry.value for entry in app.markdown)
     assert plain("<b>![x](y) **bold**") in text
@@ -174,7 +174,9 @@ def test_bundled_runs_say_which_models_and_where():
     said = {
         name: run_view.about(dict(page_files.example(name).facts)) for name in page_files.examples()
     }
-    assert list(said) == ["smollm2", "tiny"]
+    assert list(said)[:3] == ["smollm2", "tiny", "systems/draft-model"]
+    assert {"systems/medusa", "systems_t1/medusa", "systems_smollm2/eagle-chain"} <= set(said)
+    assert "tree" in said["systems/medusa"]
     assert "drafts by prompt lookup, without a model" in said["smollm2"]
     assert "draft: tiny-draft, 135,552 parameters" in said["tiny"]
     assert all(" · on: " in line and "sha256" not in line for line in said.values())

@@ -20,7 +20,9 @@ from analysis.systems.system import SystemCosts
 from app_pages.systems import building, results, sizes, specs, take_along
 from app_pages.systems import choice as choices
 from app_pages.systems.choice import EXAMPLE, Choice
-from app_pages.systems.fields import ALPHAS, WORDS, all_keys, number_named, numbers, word_named
+from app_pages.systems.fields import all_keys, number_named, word_named
+from app_pages.systems.system_numbers import numbers
+from app_pages.systems.system_words import ALPHAS, WORDS
 from app_pages.systems.tree_charts import node_places
 from simulator import Tree, medusa
 
@@ -370,3 +372,27 @@ def test_every_input_has_help(example):
             item.label for item in inputs if not item.help and not item.label.endswith("typed")
         ]
         assert silent == []
+
+
+def test_every_bar_has_its_name_and_names_beside_points_do_not_meet():
+    (names,) = {
+        layer["encoding"]["y"]["axis"]["labelOverlap"]
+        for layer in specs.bars_spec(EXAMPLE.costly, "medusa")["layer"]
+        if "y" in layer["encoding"]
+    }
+    assert names is False
+    for across in ("verified", "draft_steps"):
+        spec = specs.axes_spec(EXAMPLE.costless, across, "medusa")
+        rows = next(rows for rows in spec["datasets"].values() if "side" in rows[0])
+        sides = {row["system"]: row["side"] for row in rows}
+        assert (sides["eagle-chain"], sides["sequoia"]) == ("left", "left")
+    assert sides["eagle-2"] != sides["mtp"]  # one point over the other
+    lifts = {
+        focus: {
+            layer["mark"]["dy"]
+            for layer in specs.axes_spec(EXAMPLE.costless, "verified", focus)["layer"]
+            if layer["mark"]["type"] == "text" and layer["mark"]["align"] == "right"
+        }
+        for focus in ("medusa", "lookahead")
+    }
+    assert lifts == {"medusa": {0, -14}, "lookahead": {0, 14}}  # medusa is just above lookahead

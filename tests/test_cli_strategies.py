@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from analysis import cli_strategies
+import real_runs
+from analysis import cli_costs, cli_strategies
 from analysis.article_load import pair
 from analysis.systems.presets import preset_names, preset_system
 
@@ -122,15 +124,17 @@ def test_sizes_and_the_figure(tmp_path):
     [
         (("--preset", "oracle"), "preset must be one of draft-model, prompt-lookup, lookahead, medusa"),
         (("--preset", "medusa,medusa"), "each name once; got medusa, medusa"),
-        (("--cost-ratio", "cheap"), "--cost-ratio must be numbers separated by commas; got 'cheap'"),
-        (("--cost-ratio", "0.1,0.2"), "--cost-ratio must be one number here; got '0.1,0.2'"),
+        (("--cost-ratio", "cheap"), "--cost-ratio must be one number or NAME=C pairs; got 'cheap'"),
+        (("--cost-ratio", "0.1,0.2"), "--cost-ratio must be one number or NAME=C pairs; got '0.1,0.2'"),
         (("--cost-ratio", "oracle=0.1"), "must name systems that are compared (draft-model, "),
         (("--cost-ratio", "medusa=0.1,medusa=0.2"), "each once; got 'medusa=0.1,medusa=0.2'"),
         (("--cost-ratio", "-1"), "cost_ratio must be"),
         (("--overhead", "-0.1"), "overhead must be a finite number of at least 0"),
         (("--verify-cost", "1:2,128:3"), "V(1) must be 1, the plain step"),
         (("--cost-ratio", "0.1", "--verify-cost", "8:1.1"), "points must be two or more"),
-        (("--cost-ratio", "0.1", "--verify-cost", "1:1,x"), "or points N:V such as 1:1,8:1.05; got 'x'"),
+        (("--cost-ratio", "0.1", "--verify-cost", "1:1,x"), "one number or N:V pairs; got 'x'"),
+        (("--verify-cost", "1:1,8:x"), "--verify-cost must be one number or N:V pairs; got '8:x'"),
+        (("--cost-ratio", "medusa=x"), "one number or NAME=C pairs; got 'medusa=x'"),
         (("--cost-ratio", "0.1", "--verify-cost", "1:1,8:1.1"), "given for passes over 1 to 8 tokens"),
         (("--batch", "8", "--verify-cost", "1.2"), "not both; got --verify-cost '1.2' and --batch"),
         (("--target", "Llama 3.1 8B", "--cost-ratio", "0.1"), "--hardware is missing"),
@@ -147,3 +151,43 @@ def test_wrong_calls_are_one_sentence(arguments, sentence):
 def test_a_cost_and_a_machine_are_not_both_given():
     words = ("--target", "Llama 3.1 8B", "--hardware", "h100", "--cost-ratio", "0.1")
     assert "not both" in refused(*words, "--verify-cost", "1.2")
+
+
+def test_the_assumed_machine_is_named_with_the_way_to_own_costs():
+    shown = document("--rounds", "0")
+    assert "(V(n) on Llama 3.1 8B, H100 SXM, batch 1) on Vicuna 7B" in shown["headline"]
+    assert "batch 16)" in document("--rounds", "0", "--batch", "16")["headline"]
+    said = " ".join(shown["notes"])
+    assert "--steps RUNFOLDER" in said
+    assert "--cost-ratio NAME=C" in said
+    given = document("--rounds", "0", "--target", "Llama 3.1 8B", "--hardware", "h100")
+    assert "V(n) on" not in given["headline"]
+    assert "extrapolated" not in said
+
+
+def test_measured_passes_say_beyond_which_width_they_are_extrapolated():
+    tiny = Path(real_runs.__file__).with_name("data") / "runs" / "tiny"
+    widest = int(cli_costs.costs_of(cli_costs.Words(steps=tiny)).fitted.ranges.tokens[1])
+    shown = document("--rounds", "0", "--steps", str(tiny))
+    (note,) = [note for note in shown["notes"] if "extrapolated beyond" in note]
+    assert f"over up to {widest} tokens" in note
+    for row in shown["systems"]:
+        assert (f"{row['system']} {row['verified']}" in note) == (row["verified"] > widest)
+
+
+def test_rounds_that_find_nothing_and_printed_speedups_are_told():
+    shown = document("--rounds", "0")
+    said = " ".join(shown["notes"])
+    assert "prompt-lookup in 90% of rounds, which then verify 1 of 11" in said
+    assert "lookahead in 76% of rounds, which then verify 61 of 121" in said
+    rows = {row["system"]: row for row in shown["systems"]}
+    (note,) = [note for note in shown["notes"] if note.startswith("Speedup against print")]
+    for name, row in rows.items():
+        if row["printed_speedup"] is None:
+            assert name not in note
+        else:
+            assert f"{name} {row['speedup'] / row['printed_speedup'] - 1:+.1%}" in note
+    guessed = {row["from"]: "is a guess" in row["acceptance"] for row in shown["sources"]}
+    assert [name for name, guess in guessed.items() if guess] == ["prompt-lookup"]
+    few = document("--preset", "medusa", "--rounds", "0")
+    assert not any("at most" in note for note in few["notes"])

@@ -36,7 +36,6 @@ ONLY_IN = {
         "analysis/planning/charts.py",
         "analysis/pass_fit/charts.py",
         "analysis/runs/charts.py",
-        "analysis/systems/charts.py",
         "app_pages/",
     ),
     "torch": ("real_runs/",),

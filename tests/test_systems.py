@@ -11,7 +11,7 @@ import pytest
 from published_trees import SEQUOIA_DEMO, VICUNA_TOP_K
 
 from analysis.output import to_csv, to_json
-from analysis.systems import charts, figures
+from analysis.systems import figures
 from analysis.systems.comparing import compare_systems, over_sizes
 from analysis.systems.contexts import easy_and_hard
 from analysis.systems.facts import one_fact, published_tree, system_facts
@@ -449,18 +449,3 @@ def test_the_figure_has_every_system_where_its_numbers_are():
     assert mixed.legends[0].get_title().get_text() == f"Hollow: {OTHERS}"
     with pytest.raises(ValueError, match="rows must be 1 to"):
         figures.tokens_over_drafts([])
-
-
-def test_the_chart_is_a_pair_of_axes_and_speedups_where_known():
-    systems = [preset_system(name) for name in ("lookahead", "block")]
-    rows = compare_systems(systems, costs=SystemCosts(cost_ratio=0.05))
-    spec = charts.tokens_over_drafts(rows, over_sizes(systems, [4, 8])).to_dict()
-    assert len(spec["hconcat"]) == 3
-    points = spec["hconcat"][0]["layer"][1]
-    data = spec["datasets"][points["data"]["name"]]
-    assert [(row["system"], row["verified"]) for row in data] == [("lookahead", 121), ("block", 16)]
-    assert "lookahead: 1.96 tokens, 121 verified, 0 draft steps" in spec["description"]
-    assert len(charts.tokens_over_drafts(compare_systems(systems)).to_dict()["hconcat"]) == 2
-    assert np.isfinite([row["tokens"] for row in data]).all()
-    with pytest.raises(ValueError, match="rows must hold one system at least"):
-        charts.tokens_over_drafts([])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import systems_runs
@@ -73,3 +75,17 @@ def test_the_measured_speedup_is_what_it_must_be(name):
 @pytest.mark.parametrize("run", EVERY, ids=lambda run: run.name)
 def test_every_run_closes_within_seven_percent(run):
     assert summarize_run(run.requests).closure_error <= 0.07
+
+
+def test_smollm2_gains_with_a_head_that_is_described_beside_its_run():
+    folder = systems_runs.DATA / "systems_smollm2"
+    run = read_run(folder / "eagle-chain")
+    summary = summarize_run(run.requests)
+    assert summary.at(summary.best).speedup.value > 1.2
+    assert summary.closure_error <= 0.07
+    told = json.loads((folder / "eagle-heads.json").read_text(encoding="utf-8"))
+    assert run.header.heads is not None
+    assert told["weights_sha256"] == run.header.heads.sha256
+    assert told["target_sha256"] == run.header.target.sha256
+    losses = told["curve"]["losses"]
+    assert losses[-1] < losses[0] / 2

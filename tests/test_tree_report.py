@@ -251,3 +251,27 @@ def test_report_and_explain_of_folders(tmp_path):
     for command in (["explain", folders[0]], ["report", *folders]):
         done = specdec(*command)
         assert done.returncode == 0, done.stderr
+
+
+def test_an_uneven_pace_between_runs_is_told():
+    """Twice as slow a machine gives the same speedups and a sentence; the same pace gives none."""
+
+    def slower(request):
+        return replace(
+            request,
+            prefill_s=2 * request.prefill_s,
+            decode_s=2 * request.decode_s,
+            draft_s=2 * request.draft_s,
+            passes=tuple(replace(entry, total_s=2 * entry.total_s) for entry in request.passes),
+        )
+
+    one = NamedRun(name="one", summary=summary_of(), system="a")
+    slow = summary_of(tuple(slower(request) for request in tree_requests()))
+    told = run_report((one, NamedRun(name="two", summary=slow, system="b")))
+    (note,) = [note for note in told.notes if "pace differed" in note]
+    assert "look at ms_per_token" in note
+    (rows,) = [section.rows for section in told.sections if section.name == "systems"]
+    assert rows[1][12] == pytest.approx(rows[0][12])
+    assert rows[1][-1] == pytest.approx(2 * rows[0][-1])
+    even = run_report((one, NamedRun(name="two", summary=summary_of(), system="b")))
+    assert not any("pace differed" in note for note in even.notes)

@@ -11,6 +11,8 @@ from analysis.runs.rows import TABLES
 from analysis.runs.verdict import advice, findings, headline
 
 FORMATS = ("png", "svg", "pdf")
+UNEVEN = 0.05
+"""How much longer a plain step of the same target may take before a reader is told."""
 _WORDS = (
     "speedup is of decoding, per token that arrived; whole_request has prefill in it. V is {v}; costs "
     "are in plain steps; draft, pass and outside are shares of decoding time. An error is predicted / "
@@ -70,7 +72,7 @@ def run_report(runs: tuple[NamedRun, ...], parameters: tuple[tuple[str, Cell], .
         ),
         notes=(
             *(_named(run, runs, note) for run in runs for note in findings(run.summary)),
-            *(unlike(runs) if several else ()),
+            *((*unlike(runs), *uneven_pace(runs)) if several else ()),
             _WORDS.format(v=v),
         ),
     )
@@ -82,12 +84,14 @@ def systems_section(runs: tuple[NamedRun, ...]) -> Section:
     `foretold` is by the accuracies of heads on held-out text, `predicted` by the acceptance at another
     draft length, both with the run's own costs; `closure` puts its own acceptance in as well, and is
     left out where one draft length was measured alone, which it would explain by construction.
+    `measured` is against the plain steps of the same run, `plain_ms`; `ms_per_token` is the clock's.
     """
     return Section(
         name="systems",
         columns=(
             *("run", "system", "gamma", "tokens_per_round", "nodes", "width", "draft_steps", "V"),
             *("round_cost", "foretold", "predicted", "closure", "measured", "low", "high"),
+            *("plain_ms", "ms_per_token"),
         ),
         rows=tuple(_system(run) for run in runs),
         too_wide=("width", "round_cost", "low", "high"),
@@ -100,6 +104,7 @@ def _system(run: NamedRun) -> Row:
     foretold = next((f for f in summary.foretold if f.gamma == best.gamma), None)
     foreseen = next((p for p in summary.predictions if p.gamma == best.gamma and p.foreseen), None)
     closure = next(c for c in summary.closures if c.gamma == best.gamma)
+    plain_ms = 1e3 * summary.plain_step_s.value
     return (
         run.name,
         run.system,
@@ -115,6 +120,8 @@ def _system(run: NamedRun) -> Row:
         closure.speedup.value if len(summary.measured) > 1 else None,
         best.speedup.value,
         *(best.speedup.interval or (None, None)),
+        plain_ms,
+        plain_ms / best.speedup.value,
     )
 
 
@@ -129,6 +136,19 @@ def unlike(runs: tuple[NamedRun, ...]) -> tuple[str, ...]:
         return ()
     names = ", ".join(different)
     return (f"The rows of `systems` are not to be compared: the runs differ in {names}.",)
+
+
+def uneven_pace(runs: tuple[NamedRun, ...]) -> tuple[str, ...]:
+    """A sentence if plain steps took longer in one run than in another, by more than UNEVEN."""
+    steps = [1e3 * run.summary.plain_step_s.value for run in runs]
+    if max(steps) <= (1.0 + UNEVEN) * min(steps):
+        return ()
+    sentence = (
+        f"The machine's pace differed between the runs: a plain step took {min(steps):.3g} to "
+        f"{max(steps):.3g} ms. A speedup is against the plain steps of its own run, which took turns "
+        "with the drafts; between runs look at ms_per_token too."
+    )
+    return (sentence,)
 
 
 def figure_kind(path: Path) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.systems.system import System, SystemCosts, resized
+from analysis.systems.system import System, SystemCosts, _found_share, resized
 from simulator import Estimate, simulate
 from simulator._checks import Rng, as_generator
 
@@ -37,6 +37,16 @@ class SystemRow:
     def speedup(self) -> float | None:
         """Over plain decoding, without prefill."""
         return None if self.round_cost is None else self.tokens_per_round / self.round_cost
+
+    @property
+    def found(self) -> float:
+        """Share of rounds that have a draft at all: below 1 where look-ups can find nothing."""
+        return _found_share(self.system.strategy)
+
+    @property
+    def without_draft(self) -> int:
+        """Tokens in the pass of a round without a draft."""
+        return 1 + self.system.strategy.extra_nodes
 
     @property
     def z(self) -> float | None:

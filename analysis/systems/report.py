@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from analysis.checking import z_limit
 from analysis.output import Cell, Report, Row, Section
 from analysis.systems.comparing import SystemRow
+from analysis.systems.wording import acceptance_of, passes_without_a_draft, speedups_beside_print
 
 OTHERS = "other targets and texts, none comparable"
 """The heading of systems that share target and text with no other."""
@@ -25,12 +26,14 @@ def systems_report(
     sizes: Iterable[SystemRow] = (),
     parameters: Sequence[tuple[str, Cell]] = (),
     notes: Sequence[str] = (),
+    machine: str = "",
 ) -> Report:
     """Every system with its tokens per round, nodes and draft steps, what print says, and where it is from.
 
     `sizes` are the same systems with drafts of other sizes (`over_sizes`). Systems that share target and
     text stand together, the most of them first; the headline names the best of those by speedup where
-    costs are known of all, else by tokens per round. Raises ValueError without a row.
+    costs are known of all, else by tokens per round, and says whose V(n) it is, if `machine` does.
+    Raises ValueError without a row.
 
     >>> from analysis.systems.comparing import compare_systems
     >>> from analysis.systems.presets import preset_system
@@ -47,13 +50,14 @@ def systems_report(
         sections.insert(1, _sizes(larger))
     paid = all(row.speedup is not None for row in rows)
     said = (
-        _WORDS, "" if paid else _NO_COSTS, _not_comparable(groups), _beside_print(rows), _sampled(rows)
+        _WORDS, passes_without_a_draft(rows), "" if paid else _NO_COSTS, _not_comparable(groups),
+        _beside_print(rows), speedups_beside_print(rows), _sampled(rows),
     )  # fmt: skip
     return Report(
         command="strategies",
         parameters=tuple(parameters),
         sections=tuple(sections),
-        headline=_headline(groups),
+        headline=_headline(groups, machine),
         notes=(*(note for note in said if note), *notes),
     )
 
@@ -75,7 +79,7 @@ def grouped(rows: Sequence[SystemRow]) -> tuple[tuple[str, tuple[SystemRow, ...]
     return (*groups, *([(OTHERS, alone)] if alone else []))
 
 
-def _headline(groups: Sequence[tuple[str, tuple[SystemRow, ...]]]) -> str:
+def _headline(groups: Sequence[tuple[str, tuple[SystemRow, ...]]], machine: str) -> str:
     target, rows = groups[0]
     every = [row for _, group in groups for row in group]
     if target == OTHERS:
@@ -90,12 +94,13 @@ def _headline(groups: Sequence[tuple[str, tuple[SystemRow, ...]]]) -> str:
         )
     fastest = max(rows, key=lambda row: row.speedup or 0.0)
     gain = fastest.speedup or 0.0
+    costs = f"these costs (V(n) on {machine})" if machine else "these costs"
     if gain <= 1.0:
-        return f"No system pays{where} at these costs; {fastest.system.name} comes closest with {gain:.2f}×."
+        return f"No system pays{where} at {costs}; {fastest.system.name} comes closest with {gain:.2f}×."
     losing = [row.system.name for row in every if (row.speedup or 0.0) < 1.0]
     rest = f" Slower than plain decoding: {', '.join(losing)}." if losing else ""
     return (
-        f"Fastest at these costs{where}: {fastest.system.name}, {gain:.2f}× from "
+        f"Fastest at {costs}{where}: {fastest.system.name}, {gain:.2f}× from "
         f"{fastest.tokens_per_round:.2f} tokens per round of {fastest.round_cost:.2f} plain steps.{rest}"
     )
 
@@ -212,7 +217,7 @@ def _sources(groups: Sequence[tuple[str, tuple[SystemRow, ...]]]) -> Section:
         rows=tuple(
             (
                 row.system.name, row.system.origin, row.system.printed.target, row.system.printed.source,
-                row.system.printed.url, row.system.note,
+                row.system.printed.url, acceptance_of(row),
             )
             for _, group in groups
             for row in group

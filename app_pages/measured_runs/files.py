@@ -19,22 +19,26 @@ from real_runs.runs.reading import HEADER, REQUESTS, read_run
 from real_runs.tree_settings import drafts_of, grows
 
 MAX_MB = 10
-EXAMPLES = Path(real_runs.__file__).with_name("data") / "runs"
-"""Folders of measured runs, one each, with run.json and requests.jsonl."""
+EXAMPLES = Path(real_runs.__file__).with_name("data")
+FIRST = "runs"
+"""Folders of measured runs lie in folders of this one, those of FIRST named without it."""
 SEED = 0
 """Of the resampling of prompts: the same run shows the same intervals."""
 
 
 def examples() -> tuple[str, ...]:
-    """Names of the runs that come with the package."""
-    return tuple(sorted(path.parent.name for path in EXAMPLES.glob(f"*/{HEADER}")))
+    """Names of the runs that come with the package, those on all systems behind the plain ones."""
+    found = [path.parent.relative_to(EXAMPLES) for path in EXAMPLES.glob(f"*/*/{HEADER}")]
+    plain = sorted(path.name for path in found if path.parent.name == FIRST)
+    return (*plain, *sorted(path.as_posix() for path in found if path.parent.name != FIRST))
 
 
 def example(name: str) -> NamedRun:
     """A run that comes with the package. Raises ValueError if it is damaged or there is none."""
     if name not in examples():
         raise ValueError(f"the run must be one of {', '.join(examples())}; got {name!r}.")
-    header, requests = (EXAMPLES / name / part for part in (HEADER, REQUESTS))
+    folder = EXAMPLES / (name if "/" in name else f"{FIRST}/{name}")
+    header, requests = (folder / part for part in (HEADER, REQUESTS))
     return summarized(name, header.read_bytes(), requests.read_bytes())
 
 

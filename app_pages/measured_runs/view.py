@@ -57,9 +57,12 @@ def show(run: NamedRun) -> None:
 def about(facts: dict[str, str]) -> str:
     """Which models on which machine, in one line."""
     draft = facts.get("draft", "").partition(", sha256")[0]
+    heads = facts.get("heads", "").partition(", sha256")[0]
+    by = f"drafts by {facts['drafter']}, " + (f"heads {heads}" if heads else "without a model")
     parts = (
         "Target: " + facts["target"].partition(", sha256")[0],
-        f"draft: {draft}" if draft else f"drafts by {facts['drafter']}, without a model",
+        f"draft: {draft}" if draft else by,
+        *((f"tree: {facts['tree']}",) if "tree" in facts else ()),
         f"prompts: {facts['prompts']}",
         f"on: {facts.get('accelerator') or facts['processor']}",
         facts["rule"],

@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.charts import colours, step_above
+from analysis.charts import step_above
 from analysis.palette import EXACT, LINES, PLAIN, YOURS
 from analysis.systems.comparing import SystemRow
 from analysis.systems.report import grouped
@@ -20,7 +20,7 @@ _TITLES: dict[Across, tuple[str, str]] = {
     "draft_steps": ("What the draft takes", "Draft steps, one after the other"),
 }
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
-_HEIGHT, _BARS = 380, 330
+_HEIGHT, _BARS = 380, 400
 _WIDTHS = (32, 64, 128, 256, 512, 1024)
 _TOKENS = (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0, 17.0, 33.0)
 _STEPS = (4, 6, 8, 10, 12, 16, 24, 32)
@@ -31,6 +31,8 @@ _RIGHT = 0.72
 """Of the width: from here on a name would not fit to the right of its point."""
 _NEAR = 0.2
 """Of the width, the same."""
+_FACING = 0.4
+"""Of the width: within it two names between their points would meet on a phone."""
 
 
 def tokens_over(
@@ -89,11 +91,16 @@ def tokens_over(
     )
     layers: list[alt.Chart] = [ring, points]
     for side, align, shift in (("right", "left", 14), ("left", "right", -14)):
-        layers.append(
-            base.transform_filter(alt.datum.side == side)
-            .mark_text(align=align, dx=shift, fontSize=11, color=PLAIN)
-            .encode(text="system:N")
-        )
+        here = base.transform_filter(alt.datum.side == side)
+        for lift, those in (
+            (0, alt.datum.system != focus),
+            (_lift(frame, focus, top, shift) if len(line) > 1 else 0, alt.datum.system == focus),
+        ):
+            layers.append(
+                here.transform_filter(those)
+                .mark_text(align=align, dx=shift, dy=lift, fontSize=11, color=PLAIN)
+                .encode(text="system:N")
+            )
     if len(line) > 1:
         other = pd.DataFrame(line, columns=["across", "tokens"])
         layers.insert(
@@ -121,7 +128,7 @@ def _sides(
     *,
     log: bool,
 ) -> list[str]:
-    """On which side of its point each name stands: left near the right edge, or beside a near neighbour."""
+    """On which side of its point each name stands: left near the right edge, and away from a neighbour."""
     low, right = (np.log2(ends[0]), np.log2(ends[1])) if log else ends
     places = [((np.log2(value) if log else value) - low) / (right - low) for value in values]
     heights = [(row.tokens_per_round - 1.0) / (top - 1.0) for row in rows]
@@ -132,8 +139,26 @@ def _sides(
             near = abs(places[j] - place) < _NEAR and abs(heights[j] - heights[i]) < _CLOSE
             if near and sides[j] == side:
                 side = "left" if side == "right" else "right"
+        for j in range(i):
+            gap = place - places[j]
+            near = abs(gap) < _FACING and abs(heights[j] - heights[i]) < _CLOSE
+            if near and gap > 0 and (sides[j], side) == ("right", "left"):
+                sides[j] = "left"
         sides.append(side)
     return sides
+
+
+def _lift(frame: pd.DataFrame, focus: str, top: float, shift: int) -> int:
+    """Pixels by which the focused name stands lower than its point, off the dashed line that rises through it.
+
+    Free are the left above and the right below, unless another point is just above.
+    """
+    heights = (frame["tokens"] - frame.loc[frame["system"] == focus, "tokens"].iloc[0]) / (
+        top - 1.0
+    )
+    ratios = frame.loc[frame["system"] == focus, "across"].iloc[0] / frame["across"]
+    above = heights.between(0.0, 2 * _CLOSE, inclusive="neither") & ratios.between(0.9, 2.5)
+    return abs(shift) if above.any() else shift
 
 
 def speedup_bars(rows: Sequence[SystemRow], focus: str) -> alt.LayerChart:
@@ -156,7 +181,12 @@ def speedup_bars(rows: Sequence[SystemRow], focus: str) -> alt.LayerChart:
     )
     names = list(dict.fromkeys(groups.values()))
     top = step_above(1.12 * max(frame["speedup"]), _GAINS)
-    y = alt.Y("system:N", title=None, sort=list(frame["system"]), axis=alt.Axis(labelLimit=120))
+    y = alt.Y(
+        "system:N",
+        title=None,
+        sort=list(frame["system"]),
+        axis=alt.Axis(labelLimit=120, labelOverlap=False),
+    )
     x = alt.X(
         "speedup:Q",
         title="Speedup over plain decoding",
@@ -165,7 +195,11 @@ def speedup_bars(rows: Sequence[SystemRow], focus: str) -> alt.LayerChart:
     )
     base = alt.Chart(frame).encode(y=y, x=x)
     bars = base.mark_bar(height={"band": 0.7}).encode(
-        color=colours(names, [EXACT, PLAIN, *LINES[1:]][: len(names)], field="of"),
+        color=alt.Color(
+            "of:N",
+            scale=alt.Scale(domain=names, range=[EXACT, PLAIN, *LINES[1:]][: len(names)]),
+            legend=alt.Legend(title=None, orient="top", labelLimit=300, columns=1, symbolSize=110),
+        ),
         opacity=alt.condition(alt.datum.system == focus, alt.value(1.0), alt.value(0.6)),
         tooltip=[
             "system:N",

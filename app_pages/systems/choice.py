@@ -11,7 +11,7 @@ from analysis.model_presets import architecture
 from analysis.systems.presets import preset_names
 from app_pages import state
 from app_pages.state import Field
-from app_pages.systems import fields as system_fields
+from app_pages.systems import system_numbers
 from app_pages.systems.fields import SAMPLED, all_keys, number_named, word_named
 
 PASSES = {
@@ -32,9 +32,9 @@ class Choice:
     passes: str = "machine"
     model: str = "Llama 2 7B"
     card: str = "A100 80GB SXM"
-    slope: float = system_fields.SLOPE.default
-    batch: int = int(system_fields.BATCH.default)
-    context: int = int(system_fields.CONTEXT.default)
+    slope: float = system_numbers.SLOPE.default
+    batch: int = int(system_numbers.BATCH.default)
+    context: int = int(system_numbers.CONTEXT.default)
     sampled: int = 0
     own: tuple[tuple[str, float], ...] = ()
     changed: tuple[tuple[str, float | str], ...] = ()
@@ -94,9 +94,9 @@ class Choice:
 EXAMPLE = Choice()
 _WORDS = {"focus": "system", "passes": "passes", "model": "model", "card": "card"}
 _NUMBERS = {
-    "slope": system_fields.SLOPE,
-    "batch": system_fields.BATCH,
-    "context": system_fields.CONTEXT,
+    "slope": system_numbers.SLOPE,
+    "batch": system_numbers.BATCH,
+    "context": system_numbers.CONTEXT,
 }
 
 

@@ -10,11 +10,13 @@ from analysis.systems.presets import preset_names
 from app_pages.controls import number as shared_number
 from app_pages.controls import slider_with_number
 from app_pages.state import COST, OVERHEAD
-from app_pages.systems import fields as system_fields
+from app_pages.systems import system_numbers
 from app_pages.systems import widgets as system_widgets
 from app_pages.systems.building import is_preset
 from app_pages.systems.choice import PASSES, Choice
-from app_pages.systems.fields import WORDS, numbers, system_keys
+from app_pages.systems.fields import system_keys, with_help
+from app_pages.systems.system_numbers import numbers
+from app_pages.systems.system_words import WORDS
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 CONTEXTS = (0, 512, 2048, 8192, 32_768, 131_072)
@@ -40,14 +42,16 @@ def costs(choice: Choice) -> None:
             system_widgets.setter("passes"),
         )  # fmt: skip
         if choice.passes == "slope":
-            system_widgets.number(system_fields.SLOPE, choice.slope, system_widgets.setter("slope"))
+            system_widgets.number(
+                system_numbers.SLOPE, choice.slope, system_widgets.setter("slope")
+            )
         else:
             _machine(choice)
     if choice.passes == "machine":
         with third:
             for field, values, value in (
-                (system_fields.BATCH, BATCHES, choice.batch),
-                (system_fields.CONTEXT, CONTEXTS, choice.context),
+                (system_numbers.BATCH, BATCHES, choice.batch),
+                (system_numbers.CONTEXT, CONTEXTS, choice.context),
             ):
                 system_widgets.steps(
                     field.key, field.label, values, value, field.help,
@@ -123,4 +127,4 @@ def _idle(choice: Choice) -> set[str]:
     return idle
 
 
-_OWN_RATIO = system_fields.with_help(COST, "Its own draft step c", _OWN_HELP)
+_OWN_RATIO = with_help(COST, "Its own draft step c", _OWN_HELP)

@@ -102,6 +102,7 @@ def table(choice: Choice) -> None:
             column_config=_COLUMNS,
             column_order=[*section.columns[1:], section.columns[0]],
             height="content",
+            placeholder="",
             key="systems_table",
         )
     if choice.sampled:
@@ -141,7 +142,8 @@ def _source(choice: Choice, row: SystemRow) -> str:
     printed, system = row.system.printed, row.system
     if not is_preset(choice, choice.focus):
         return f"Drafts: {plain(system.origin)}. Your own numbers; the rest as in the preset."
-    said = system.note[:1].upper() + system.note[1:]
+    symbol = system.note.startswith("p =")  # p is no P, also where a sentence begins
+    said = system.note if symbol else system.note[:1].upper() + system.note[1:]
     where = f"[{plain(printed.source)}]({printed.url})" if printed.url else plain(printed.source)
     what = "Source" if printed.tokens_per_round is None else "Printed"
     target = f", {plain(printed.target)}" if printed.target else ""

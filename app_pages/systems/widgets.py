@@ -18,7 +18,7 @@ from app_pages.plain_text import plain
 from app_pages.state import Field
 from app_pages.systems import choice as choices
 from app_pages.systems.choice import Choice
-from app_pages.systems.fields import Word
+from app_pages.systems.system_words import Word
 
 _CHOICE = "systems_choice"
 _PROBLEMS = "systems_problems"
