@@ -43,8 +43,12 @@ Text = Annotated[
     ),
 ]
 TextTokens = Annotated[
-    int,
-    typer.Option(parser=whole, metavar="N", help="Tokens that the target writes to learn from."),
+    int | None,
+    typer.Option(
+        parser=whole,
+        metavar="N",
+        help="Tokens that the target writes to learn from; 256,000 for tiny, else 128,000.",
+    ),
 ]
 NewTokens = Annotated[int, typer.Option(help="Longest answer to one prompt [tokens].")]
 TextDtype = Annotated[
@@ -89,7 +93,7 @@ def train_heads_command(
     out: HeadsOut,
     target: Target = "tiny",
     text: Text = None,
-    text_tokens: TextTokens = 256_000,
+    text_tokens: TextTokens = None,
     new_tokens: NewTokens = 128,
     text_dtype: TextDtype = None,
     steps: Steps = None,
@@ -112,6 +116,8 @@ def train_heads_command(
 
     if text_dtype is None:
         text_dtype = "float32" if target == "tiny" else "bfloat16"
+    if text_tokens is None:
+        text_tokens = 256_000 if target == "tiny" else 128_000
     model = load_target(target, device=device, dtype=text_dtype)
     from real_runs.heads.order import HeadsOrder, default_recipe  # noqa: PLC0415
     from real_runs.heads.train_heads import train_heads  # noqa: PLC0415

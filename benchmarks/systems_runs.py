@@ -4,7 +4,9 @@
     python benchmarks/systems_runs.py --measure   measures them afresh, alone on the machine
 
 Every run is one of `specdec measure`, with plain decoding of its own between the drafted requests.
-They take turns, one request each, so that a slow minute of the machine hits all of them alike.
+The runs follow each other, and the machine's pace may change between them: compare speedups with the time per
+token beside them. (Taking turns in threads of one process doubles the cost of passes over several tokens: each
+thread has a team of workers of its own, which then sleep between the layers.)
 """
 
 from __future__ import annotations
@@ -13,15 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import typer
-
-from analysis.cli import app
-from real_runs import bench
 
 DATA = Path(__file__).parents[1] / "real_runs" / "data"
 RUNS, SAMPLED_RUNS = DATA / "systems", DATA / "systems_t1"
@@ -49,96 +43,22 @@ def commands() -> dict[Path, tuple[str, ...]]:
     return {RUNS / name: options for name, options in COMMANDS.items()} | warm
 
 
-class Turns:
-    """A baton that threads hand on in a circle; only who has it may work."""
-
-    def __init__(self, count: int) -> None:
-        self._changed = threading.Condition()
-        self._waiting = list(range(count))  # in the order of their turns
-
-    def wait(self, number: int) -> None:
-        """Sleep until it is one's turn."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._waiting[0] == number)
-
-    def hand_on(self, number: int) -> None:
-        """Give the baton to the next and sleep until it comes round."""
-        with self._changed:
-            self._waiting.append(self._waiting.pop(0))
-            self._changed.notify_all()
-        self.wait(number)
-
-    def leave(self) -> None:
-        """Give the baton away for good."""
-        with self._changed:
-            self._waiting.pop(0)
-            self._changed.notify_all()
-
-
-def measure_together(folders: list[Path], work: Path, extra: tuple[str, ...] = ()) -> None:
-    """Measure the runs of some folders into `work`, a request of each in turn.
-
-    A run reports its progress behind every request, between two clocks; there it hands on.
-    """
-    turns = Turns(len(folders))
-    measure_models: Callable[..., Any] = bench.measure_models
-    numbers = {threading.get_ident(): -1}
-
-    def in_turn(*arguments: Any, progress: Callable[[float], None], **options: Any) -> Any:
-        number = numbers[threading.get_ident()]
-
-        def report(share: float) -> None:
-            progress(share)
-            turns.hand_on(number)
-
-        told = ("measure", *commands()[folders[number]])
-        return measure_models(*arguments, **(options | {"argv": told}), progress=report)
-
-    failed: list[str] = []
-
-    def run(number: int) -> None:
-        numbers[threading.get_ident()] = number
-        turns.wait(number)
-        folder = folders[number]
-        out = work / folder.parent.name / folder.name
-        out.parent.mkdir(exist_ok=True)
-        options = [*commands()[folder], *extra, "--threads", str(THREADS), "--out", str(out)]
-        try:
-            code = typer.main.get_command(app).main(["measure", *options], standalone_mode=False)
-            if code:
-                failed.append(folder.name)
-        except BaseException as error:  # noqa: BLE001 — the others must not wait for ever
-            failed.append(f"{folder.name}: {error!r}")
-        finally:
-            turns.leave()
-
-    bench.measure_models = in_turn  # type: ignore[assignment]
-    try:
-        threads = [threading.Thread(target=run, args=(n,)) for n in range(len(folders))]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        bench.measure_models = measure_models
-    if failed:
-        raise SystemExit(f"not measured: {'; '.join(failed)}")
-
-
-def measure_again(folders: list[Path]) -> None:
-    """Measure runs afresh and put them in the place of the old ones."""
+def measure_again(folder: Path) -> None:
+    """Measure a run afresh and put it in the place of the old one."""
+    program = [str(Path(sys.executable).with_name("specdec")), "measure"]
     with tempfile.TemporaryDirectory() as work:
-        measure_together(folders, Path(work))
-        for folder in folders:
-            shutil.rmtree(folder, ignore_errors=True)
-            fresh = Path(work) / folder.parent.name / folder.name
-            shutil.copytree(fresh, folder, ignore=shutil.ignore_patterns("lock"))
+        fresh = Path(work) / folder.name
+        options = [*commands()[folder], "--threads", str(THREADS), "--out", str(fresh)]
+        subprocess.run([*program, *options], check=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(fresh, folder, ignore=shutil.ignore_patterns("lock"))
 
 
 def main() -> None:
     folders = [*commands()]
     if "--measure" in sys.argv[1:]:
-        measure_again(folders)
+        for folder in folders:
+            measure_again(folder)
     report = [str(Path(sys.executable).with_name("specdec")), "report"]
     for runs in (RUNS, SAMPLED_RUNS):
         subprocess.run(

@@ -115,7 +115,7 @@ def test_analysis_check_catches_the_wrong_engine(name, rng):
 @pytest.mark.parametrize("name", ["gamma 6", "gamma 4"])
 def test_analysis_check_refuses_a_table_of_other_depths(name, rng):
     table = simulate(WRONG[name][0], rounds=1000, rng=rng)
-    with pytest.raises(ValueError, match="5 drafted tokens"):
+    with pytest.raises(ValueError, match="the table must hold rounds of 5 depths"):
         check(RIGHT, table)
 
 

@@ -269,7 +269,7 @@ def test_an_uneven_pace_between_runs_is_told():
     slow = summary_of(tuple(slower(request) for request in tree_requests()))
     told = run_report((one, NamedRun(name="two", summary=slow, system="b")))
     (note,) = [note for note in told.notes if "pace differed" in note]
-    assert "look at ms_per_token" in note
+    assert "look at token_ms" in note
     (rows,) = [section.rows for section in told.sections if section.name == "systems"]
     assert rows[1][12] == pytest.approx(rows[0][12])
     assert rows[1][-1] == pytest.approx(2 * rows[0][-1])

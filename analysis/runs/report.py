@@ -84,17 +84,17 @@ def systems_section(runs: tuple[NamedRun, ...]) -> Section:
     `foretold` is by the accuracies of heads on held-out text, `predicted` by the acceptance at another
     draft length, both with the run's own costs; `closure` puts its own acceptance in as well, and is
     left out where one draft length was measured alone, which it would explain by construction.
-    `measured` is against the plain steps of the same run, `plain_ms`; `ms_per_token` is the clock's.
+    `measured` is against the plain steps of the same run, `plain_ms`; `token_ms` is the clock's, per token.
     """
     return Section(
         name="systems",
         columns=(
             *("run", "system", "gamma", "tokens_per_round", "nodes", "width", "draft_steps", "V"),
             *("round_cost", "foretold", "predicted", "closure", "measured", "low", "high"),
-            *("plain_ms", "ms_per_token"),
+            *("plain_ms", "token_ms"),
         ),
         rows=tuple(_system(run) for run in runs),
-        too_wide=("width", "round_cost", "low", "high"),
+        too_wide=("width", "round_cost", "low", "high", "plain_ms"),
     )
 
 
@@ -146,7 +146,7 @@ def uneven_pace(runs: tuple[NamedRun, ...]) -> tuple[str, ...]:
     sentence = (
         f"The machine's pace differed between the runs: a plain step took {min(steps):.3g} to "
         f"{max(steps):.3g} ms. A speedup is against the plain steps of its own run, which took turns "
-        "with the drafts; between runs look at ms_per_token too."
+        "with the drafts; between runs look at token_ms too."
     )
     return (sentence,)
 

@@ -55,7 +55,7 @@ def default_recipe(kind: HeadsKind, *, width: int) -> Recipe:
         return Recipe(steps=600, batch=1024, peak_rate=1e-3, labels="hard", step_weight=0.9)
     if narrow:
         return Recipe(steps=2400, batch=16, peak_rate=3e-3, window=128, on_prompts=True)
-    return Recipe(steps=1500, batch=12, peak_rate=2e-3, window=256, step_weight=0.8)
+    return Recipe(steps=1000, batch=12, peak_rate=2e-3, window=256, step_weight=0.8)
 
 
 def shape_of(order: HeadsOrder, target: CausalTarget, tokens: IntArray) -> MedusaShape | EagleShape:
