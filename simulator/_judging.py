@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -13,22 +13,13 @@ from simulator._rows import LogitRows, ProbabilityRows
 from simulator.models import Draft, Logits, Target
 from simulator.rules import Rule
 from simulator.sampling import Sampling
-from simulator.tree_verification import children_of, judge_tree
+from simulator.tree_verification import TreeVerdict, children_of, follow, judge_tree
 from simulator.verification import judge
 
 _BROKEN_ROW = (
     "the target's logits must not be NaN or plus infinity, and some token must be possible; row {row} "
     "breaks this."
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """The verdict on one draft: kept token numbers in order, the token behind them, depths tested."""
-
-    path: tuple[int, ...]
-    following: int
-    tested: int
 
 
 def run_pass(target: Target, last: int, draft: Draft) -> Logits:
@@ -60,7 +51,7 @@ def forget(target: Target, draft: Draft, rows: IntArray) -> None:
 
 def judge_draft(
     logits: Logits, draft: Draft, rule: Rule, sampling: Sampling, rng: np.random.Generator
-) -> Judged:
+) -> TreeVerdict:
     """What the rule says of a draft whose pass gave these logits."""
     if draft.parents is not None:
         return _judge_tree(logits, draft, rule, sampling, rng)
@@ -77,19 +68,20 @@ def judge_draft(
             where=(np.arange(drafted + 1)[None], np.arange(drafted)[None]),
         )
         accepted, following = int(verdict.lengths[0]), int(verdict.next_token[0])
-    return Judged(
-        path=tuple(range(accepted)), following=following, tested=min(accepted + 1, drafted)
+    return TreeVerdict(
+        path=tuple(range(accepted)), next_token=following, tested=min(accepted + 1, drafted)
     )
 
 
 def _judge_tree(
     logits: Logits, draft: Draft, rule: Rule, sampling: Sampling, rng: np.random.Generator
-) -> Judged:
+) -> TreeVerdict:
     judged = draft.judged
     parents = np.empty(0, dtype=np.int64) if draft.parents is None else draft.parents[:judged]
     if rule.name == "greedy":
-        return _follow_greedy(logits, draft.tokens[:judged].tolist(), children_of(parents))
-    verdict = judge_tree(
+        tokens = draft.tokens[:judged].tolist()
+        return follow(partial(_most_likely, logits), tokens, children_of(parents))
+    return judge_tree(
         LogitRows(logits, sampling, "the target's logits"),
         _draft_rows(draft, logits.shape[1]),
         draft.tokens[:judged],
@@ -97,7 +89,6 @@ def _judge_tree(
         rule=rule,
         rng=rng,
     )
-    return Judged(path=verdict.path, following=verdict.next_token, tested=verdict.tested)
 
 
 def _judge_greedy(logits: Logits, drafted: list[int]) -> tuple[int, int]:
@@ -113,21 +104,13 @@ def _judge_greedy(logits: Logits, drafted: list[int]) -> tuple[int, int]:
     return accepted, wanted[accepted]
 
 
-def _follow_greedy(logits: Logits, drafted: list[int], children: list[list[int]]) -> Judged:
-    """What `judge_tree` says under the greedy rule, without its rows of probabilities."""
-    path: list[int] = []
-    here = 0
-    while True:
-        row = logits[here]
-        wanted = int(row.argmax())
-        if not math.isfinite(row[wanted]):
-            raise ValueError(_BROKEN_ROW.format(row=here))
-        node = next((node for node in children[here] if drafted[node] == wanted), None)
-        if node is None:
-            tested = len(path) + bool(children[here])
-            return Judged(path=tuple(path), following=wanted, tested=tested)
-        path.append(node)
-        here = node + 1
+def _most_likely(logits: Logits, row: int) -> int:
+    """As `LogitRows.most_likely` of one row, without its arrays."""
+    values = logits[row]
+    best = int(values.argmax())
+    if not math.isfinite(values[best]):
+        raise ValueError(_BROKEN_ROW.format(row=row))
+    return best
 
 
 def _draft_rows(draft: Draft, vocabulary: int) -> ProbabilityRows | None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from simulator._checks import IntArray, Rng, as_count, as_generator
 from simulator._inputs import check_draft, check_logits, depths_of
-from simulator._judging import Judged, forget, judge_draft, run_pass
+from simulator._judging import forget, judge_draft, run_pass
 from simulator._request import (
     Record,
     as_prompt,
@@ -26,6 +26,7 @@ from simulator.models import Draft, Drafter, Target
 from simulator.rules import Rule, speculative_sampling
 from simulator.sampling import Sampling
 from simulator.stopping import ConfidenceThreshold, Heuristic
+from simulator.tree_verification import TreeVerdict
 
 
 def decode(
@@ -144,11 +145,11 @@ def _room(target: Target, length: int) -> int:
 
 
 def _up_to_a_stop(
-    draft: Draft, judged: Judged, stops: frozenset[int]
+    draft: Draft, judged: TreeVerdict, stops: frozenset[int]
 ) -> tuple[int, int, list[int]]:
     """Accepted and tested depths, and the emitted tokens, of which none follows a stop token."""
     accepted, tested = len(judged.path), judged.tested
-    emitted = [*draft.tokens[list(judged.path)].tolist(), judged.following]
+    emitted = [*draft.tokens[list(judged.path)].tolist(), judged.next_token]
     stop = next((i for i, token in enumerate(emitted) if token in stops), None)
     if stop is None:
         return accepted, tested, emitted
@@ -214,4 +215,4 @@ def _first_token(
     logits = target.start(prompt)[None]
     check_logits(logits, 1, target.vocabulary)
     nothing = Draft(tokens=np.empty(0, dtype=np.int64))
-    return judge_draft(logits, nothing, rule, sampling, rng).following
+    return judge_draft(logits, nothing, rule, sampling, rng).next_token

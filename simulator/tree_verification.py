@@ -17,6 +17,7 @@ from the target.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -126,7 +127,9 @@ def judge_tree(
             f"draft_probs must be given: {rule.name} asks how likely the draft found its token."
         )
     if rule.name == "greedy":
-        return _follow(target, tokens, children)
+        return follow(
+            lambda row: int(target.most_likely(np.array([row]))[0]), tokens.tolist(), children
+        )
     if rule.name == "typical_acceptance":
         return _longest_typical(target, tokens, children, rule)
     path: list[int] = []
@@ -194,12 +197,14 @@ def _common_row(draft: Rows, below: list[int]) -> FloatArray:
     return first
 
 
-def _follow(target: Rows, tokens: IntArray, children: list[list[int]]) -> TreeVerdict:
-    """The path of the target's most likely tokens."""
+def follow(
+    most_likely: Callable[[int], int], tokens: list[int], children: list[list[int]]
+) -> TreeVerdict:
+    """The path of the target's most likely tokens, asked for row by row."""
     path: list[int] = []
     here = 0
     while True:
-        wanted = int(target.most_likely(np.array([here]))[0])
+        wanted = most_likely(here)
         node = next((node for node in children[here] if tokens[node] == wanted), None)
         if node is None:
             tested = len(path) + bool(children[here])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Literal, TypeAlias
+
+from analysis.csv_facts import csv_facts
 
 Quantity: TypeAlias = Literal[
     "speedup", "tokens_per_round", "p", "step_s", "prompt_tokens", "output_tokens"
@@ -53,8 +53,9 @@ def load_facts(
     >>> [fact.value for fact in load_facts(MAGICDEC, "p")]
     [0.84, 0.83, 0.82, 0.81, 0.79, 0.79]
     """
-    text = (files("analysis") / "data" / "published_load.csv").read_text(encoding="utf-8")
-    facts = (_fact(record) for record in csv.DictReader(text.splitlines()))
+    facts = csv_facts(
+        "published_load.csv", LoadFact, counts=("gamma", "batch", "tokens", "context")
+    )
     return tuple(
         fact
         for fact in facts
@@ -72,27 +73,3 @@ def printed_tokens(source: str, method: str) -> dict[int, float]:
     """
     facts = load_facts(source, "tokens_per_round", method)
     return {fact.gamma: fact.value for fact in facts if fact.gamma is not None}
-
-
-def _fact(record: dict[str, str]) -> LoadFact:
-    def count(name: str) -> int | None:
-        return int(record[name]) if record[name] else None
-
-    return LoadFact(
-        source=record["source"],
-        url=record["url"],
-        table=record["table"],
-        quantity=record["quantity"],
-        method=record["method"],
-        target=record["target"],
-        draft=record["draft"],
-        task=record["task"],
-        hardware=record["hardware"],
-        gamma=count("gamma"),
-        batch=count("batch"),
-        tokens=count("tokens"),
-        context=count("context"),
-        value=float(record["value"]),
-        confidence=record["confidence"],
-        note=record["note"],
-    )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Literal, TypeAlias
 
+from analysis.csv_facts import csv_facts, csv_records
 from simulator.trees import Tree
 
 Quantity: TypeAlias = Literal[
@@ -54,7 +53,7 @@ class SystemFact:
 
 @cache
 def _all_facts() -> tuple[SystemFact, ...]:
-    return tuple(_fact(record) for record in _records("systems.csv"))
+    return csv_facts("systems.csv", SystemFact, counts=("depth", "rank", "nodes"))
 
 
 def system_facts(
@@ -128,7 +127,7 @@ def published_tree(name: str) -> PublishedTree:
     >>> published_tree("eagle-25").tree.widths
     (4, 8, 8, 3, 2)
     """
-    rows = _records("published_trees.csv")
+    rows = csv_records("published_trees.csv")
     for row in rows:
         if row["tree"] == name:
             paths = [tuple(map(int, path.split("."))) for path in row["paths"].split()]
@@ -136,32 +135,3 @@ def published_tree(name: str) -> PublishedTree:
                 name=name, source=row["source"], url=row["url"], tree=Tree.from_paths(paths)
             )
     raise ValueError(f"name must be one of {', '.join(row['tree'] for row in rows)}; got {name!r}.")
-
-
-def _records(name: str) -> list[dict[str, str]]:
-    text = (files("analysis") / "data" / name).read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines()))
-
-
-def _fact(record: dict[str, str]) -> SystemFact:
-    def count(name: str) -> int | None:
-        return int(record[name]) if record[name] else None
-
-    return SystemFact(
-        source=record["source"],
-        url=record["url"],
-        table=record["table"],
-        quantity=record["quantity"],
-        method=record["method"],
-        target=record["target"],
-        draft=record["draft"],
-        task=record["task"],
-        temperature=record["temperature"],
-        depth=count("depth"),
-        rank=count("rank"),
-        nodes=count("nodes"),
-        setting=record["setting"],
-        value=float(record["value"]),
-        confidence=record["confidence"],
-        note=record["note"],
-    )

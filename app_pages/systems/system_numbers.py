@@ -6,6 +6,7 @@ from functools import cache
 
 from analysis.systems.head_presets import RANKS, SPREAD, eagle_share
 from analysis.systems.presets import CANDIDATES, NGRAM, WINDOW, pool_fit, preset_system
+from app_pages.deployment.machine_fields import field
 from app_pages.state import Field
 from simulator import ConstantAcceptance, HitMiss
 
@@ -23,17 +24,8 @@ def _number(
     *,
     step: float = 1,
 ) -> Field:
-    return Field(
-        key=key,
-        name=name,
-        label=label,
-        low=limits[0],
-        high=limits[1],
-        default=default,
-        step=step,
-        decimals=0 if step == 1 else 3 if step < 0.01 else 2,
-        help=words,
-    )
+    decimals = 0 if step == 1 else 3 if step < 0.01 else 2
+    return field(key, name, label, limits, default, words, step=step, decimals=decimals)
 
 
 SLOPE = _number(

@@ -14,11 +14,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from real_runs.runs.errors import NewerSchemaError, RunFolderError
-from real_runs.runs.from_json import from_json
+from real_runs.runs.errors import RunFolderError
 from real_runs.runs.lock import only_process
-from real_runs.runs.reading import LONGEST_LINE, read_line, read_lines
-from real_runs.runs.sealing import SealError, parse, seal, unseal
+from real_runs.runs.reading import read_line, read_lines, read_sealed
+from real_runs.runs.sealing import seal
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -65,33 +64,7 @@ def read_header(path: Path, kind: type[_Header], what: str) -> _Header:
     """
     if not path.is_file():
         raise RunFolderError(path.parent, problem=f"this is no {what}; it has no {path.name}.")
-    with path.open("rb") as stream:
-        text = stream.read(LONGEST_LINE + 1)
-    if len(text) > LONGEST_LINE:
-        raise RunFolderError(path, problem=f"must have at most {LONGEST_LINE:,} bytes.")
-    try:
-        _check_version(path, parse(text).get("schema_version"))
-        return from_json(kind, unseal(text.removesuffix(b"\n")), lambda _: None)
-    except SealError as error:
-        raise RunFolderError(path, problem=f"this file {error}") from None
-    except RunFolderError:
-        raise
-    except ValueError as error:
-        raise RunFolderError(path, problem=str(error)) from None
-
-
-def _check_version(path: Path, version: object) -> None:
-    """What is no whole number is left to the reader of all members."""
-    if type(version) is not int:
-        return
-    if version > SCHEMA_VERSION:
-        raise NewerSchemaError(
-            path,
-            problem=f"written by a newer version of specdec (schema {version}; this one reads up to "
-            f"{SCHEMA_VERSION}); update specdec.",
-        )
-    if version < 1:
-        raise RunFolderError(path, problem=f"schema_version must be at least 1; got {version}.")
+    return read_sealed(path, kind, newest=SCHEMA_VERSION)
 
 
 def read_journal(path: Path, kind: type[_Record]) -> list[_Record]:

@@ -47,29 +47,47 @@ def read_header(folder: Path, unknown: Callable[[str], None] = lambda _: None) -
     path = folder / HEADER
     if not path.is_file():
         raise RunFolderError(folder, problem=f"this is no run folder; it has no {HEADER}.")
+    return read_sealed(path, Header, newest=SCHEMA_VERSION, unknown=unknown)
+
+
+def read_sealed(
+    path: Path,
+    kind: type[_T],
+    *,
+    newest: int,
+    unknown: Callable[[str], None] = lambda _: None,
+) -> _T:
+    """The one sealed record of a file; members that it should not have go to `unknown`.
+
+    Raises RunFolderError for one that is damaged, foreign, or of a schema_version outside [1, newest].
+    """
     with path.open("rb") as stream:
         text = stream.read(LONGEST_LINE + 1)
     if len(text) > LONGEST_LINE:
         raise RunFolderError(path, problem=f"must have at most {LONGEST_LINE:,} bytes.")
     try:
-        version = parse(text).get("schema_version")
-        if type(version) is int and version > SCHEMA_VERSION:
-            raise NewerSchemaError(
-                path,
-                problem=f"written by a newer version of specdec (schema {version}; this one reads "
-                f"up to {SCHEMA_VERSION}); update specdec.",
-            )
-        header = from_json(Header, unseal(text.removesuffix(b"\n")), unknown)
+        _check_version(path, parse(text).get("schema_version"), newest)
+        return from_json(kind, unseal(text.removesuffix(b"\n")), unknown)
     except RunFolderError:
         raise
     except SealError as error:
         raise RunFolderError(path, problem=f"this file {error}") from None
     except ValueError as error:
         raise RunFolderError(path, problem=str(error)) from None
-    if header.schema_version < 1:
-        problem = f"schema_version must be at least 1; got {header.schema_version}."
-        raise RunFolderError(path, problem=problem)
-    return header
+
+
+def _check_version(path: Path, version: object, newest: int) -> None:
+    """What is no whole number is left to the reader of all members."""
+    if type(version) is not int:
+        return
+    if version > newest:
+        raise NewerSchemaError(
+            path,
+            problem=f"written by a newer version of specdec (schema {version}; this one reads up to "
+            f"{newest}); update specdec.",
+        )
+    if version < 1:
+        raise RunFolderError(path, problem=f"schema_version must be at least 1; got {version}.")
 
 
 def read_requests(folder: Path, header: Header) -> Iterator[RequestRecord]:
