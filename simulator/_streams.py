@@ -82,7 +82,7 @@ class _Follow:
         """Count the rounds that end within the positions so far; keep what the next one needs."""
         if self.rest is not None:
             positions = Positions.stacked(self.rest, positions)
-        accepted = _accepted(positions, self.gamma)
+        accepted = accepted_from(positions, self.gamma)
         size, texts = accepted.shape
         sure = size - self.gamma  # a round that begins before this ends within
         if texts < _NARROW:
@@ -121,7 +121,7 @@ class _Follow:
             going = going[(self.left[going] > 0) & (self.here[going] < sure)]
 
 
-def _accepted(positions: Positions, gamma: int) -> npt.NDArray[np.int32]:
+def accepted_from(positions: Positions, gamma: int) -> npt.NDArray[np.int32]:
     """Tokens that a round beginning at a position keeps, [positions, texts]; too few near the end."""
     assert positions.kept is not None  # noqa: S101 — laws by depth do not come here
     accepted = _run(positions.kept, gamma)

@@ -1,0 +1,181 @@
+"""The same arrivals with and without speculation, at one load or over a range of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from simulator._checks import Rng, as_generator
+from simulator.estimate import Estimate
+from simulator.serving.limits import USUAL_REQUESTS, stable_limit
+from simulator.serving.records import LatencyObjective
+from simulator.serving.replications import ServingEstimates, ratio_of, replicate
+from simulator.serving.run import Engine, ServingRun
+from simulator.serving.server import Server
+from simulator.serving.workload import ClosedLoop, PoissonArrivals, Workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingComparison:
+    """One load on two servers. A side is None where the load is not stable for it.
+
+    `gain_*` are ratios of times without / with speculation, above 1 a gain, and `throughput_ratio` tokens
+    per second with / without: geometric means over replications on the same arrivals, with their intervals;
+    None where a side is missing. `limit` and `plain_limit` are `stable_limit` of each [requests/s], None for a
+    closed loop, which is always stable.
+    """
+
+    workload: Workload
+    speculative: ServingEstimates | None
+    plain: ServingEstimates | None
+    gain_e2e: Estimate | None
+    gain_ttft: Estimate | None
+    gain_tpot: Estimate | None
+    throughput_ratio: Estimate | None
+    limit: Estimate | None
+    plain_limit: Estimate | None
+
+    @property
+    def rate_per_s(self) -> float | None:
+        """Requests per second that arrive; None for a closed loop and recorded arrivals."""
+        arrivals = self.workload.arrivals
+        return arrivals.rate_per_s if isinstance(arrivals, PoissonArrivals) else None
+
+    @property
+    def users(self) -> int | None:
+        """Users of a closed loop; None for arrivals."""
+        arrivals = self.workload.arrivals
+        return arrivals.users if isinstance(arrivals, ClosedLoop) else None
+
+
+def compare_serving(
+    server: Server,
+    plain: Server,
+    workload: Workload,
+    *,
+    rng: Rng,
+    requests: int | None = USUAL_REQUESTS,
+    warm_up: int | None = None,
+    replications: int = 8,
+    objective: LatencyObjective | None = None,
+    limits: tuple[Estimate, Estimate] | None = None,
+    engine: Engine = "auto",
+    progress: Callable[[float], None] | None = None,
+) -> ServingComparison:
+    """A load with and without speculation, the same requests at the same times on both.
+
+    `plain` is mostly `server.plain()`. Poisson arrivals at or above the stable limit of a side are not
+    simulated there: its queue would grow for ever, and what a run shows would be its length only. `limits`
+    of both sides are found first unless they are given. Raises what `replicate` raises.
+    """
+    generator = as_generator(rng)
+    if limits is None and isinstance(workload.arrivals, PoissonArrivals):
+        limits = _limits(server, plain, workload, generator, engine)
+    seed = int(generator.integers(0, 1 << 63))
+    sides: list[tuple[ServingRun, ...] | None] = []
+    for number, side in enumerate((server, plain)):
+        if limits is not None and not is_stable(workload, limits[number]):
+            sides.append(None)
+            continue
+        sides.append(
+            replicate(
+                side,
+                workload,
+                replications=replications,
+                rng=seed,
+                requests=requests,
+                warm_up=warm_up,
+                objective=objective,
+                engine=engine,
+                progress=_half(progress, number),
+            )
+        )
+    fast, slow = sides
+
+    def ratio(of: Callable[[ServingRun, ServingRun], float]) -> Estimate | None:
+        if fast is None or slow is None:
+            return None
+        return ratio_of([of(one, other) for one, other in zip(fast, slow, strict=True)])
+
+    return ServingComparison(
+        workload=workload,
+        speculative=None if fast is None else ServingEstimates.of(fast),
+        plain=None if slow is None else ServingEstimates.of(slow),
+        gain_e2e=ratio(lambda a, b: b.e2e.mean_s / a.e2e.mean_s),
+        gain_ttft=ratio(lambda a, b: b.ttft.mean_s / a.ttft.mean_s),
+        gain_tpot=ratio(lambda a, b: b.tpot.mean_s / a.tpot.mean_s),
+        throughput_ratio=ratio(lambda a, b: a.tokens_per_s / b.tokens_per_s),
+        limit=None if limits is None else limits[0],
+        plain_limit=None if limits is None else limits[1],
+    )
+
+
+def compare_rates(
+    server: Server,
+    plain: Server,
+    workload: Workload,
+    rates_per_s: Sequence[float],
+    *,
+    rng: Rng,
+    requests: int = USUAL_REQUESTS,
+    warm_up: int | None = None,
+    replications: int = 8,
+    objective: LatencyObjective | None = None,
+    engine: Engine = "auto",
+    progress: Callable[[float], None] | None = None,
+) -> tuple[ServingComparison, ...]:
+    """`compare_serving` under Poisson arrivals at each of these rates, lengths as in `workload`.
+
+    Every rate sees the same requests, only closer together. Raises what `compare_serving` raises, and
+    ValueError for no rate.
+    """
+    if len(rates_per_s) == 0:
+        raise ValueError("rates_per_s must hold one rate at least; got none.")
+    loads = [
+        replace(workload, arrivals=PoissonArrivals(rate_per_s=float(rate))) for rate in rates_per_s
+    ]
+    generator = as_generator(rng)
+    limits = _limits(server, plain, loads[0], generator, engine)
+    seed = int(generator.integers(0, 1 << 63))
+    points = []
+    for number, load in enumerate(loads):
+        points.append(
+            compare_serving(
+                server,
+                plain,
+                load,
+                rng=seed,
+                requests=requests,
+                warm_up=warm_up,
+                replications=replications,
+                objective=objective,
+                limits=limits,
+                engine=engine,
+            )
+        )
+        if progress is not None:
+            progress((number + 1) / len(loads))
+    return tuple(points)
+
+
+def is_stable(workload: Workload, limit: Estimate) -> bool:
+    """Whether arrivals come more slowly than the server surely answers: below the limit's interval."""
+    arrivals = workload.arrivals
+    if not isinstance(arrivals, PoissonArrivals):
+        return True
+    least = limit.interval[0] if limit.interval is not None else limit.value
+    return arrivals.rate_per_s < least
+
+
+def _limits(
+    server: Server, plain: Server, workload: Workload, rng: Rng, engine: Engine
+) -> tuple[Estimate, Estimate]:
+    seed = int(as_generator(rng).integers(0, 1 << 63))
+    fast, slow = (stable_limit(side, workload, rng=seed, engine=engine) for side in (server, plain))
+    return fast, slow
+
+
+def _half(progress: Callable[[float], None] | None, number: int) -> Callable[[float], None] | None:
+    if progress is None:
+        return None
+    return lambda share: progress((number + share) / 2.0)

@@ -1,0 +1,158 @@
+"""Independent runs of the same load, and how sure their means are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulator._checks import Rng, as_count, as_generator
+from simulator.estimate import Estimate
+from simulator.serving.records import LatencyObjective
+from simulator.serving.run import Engine, ServingRun, simulate_serving
+from simulator.serving.server import Server
+from simulator.serving.times_seen import Latency
+from simulator.serving.workload import Workload
+
+MOST_REPLICATIONS = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatencyEstimate:
+    """A time that requests saw [s]: mean, median and two high percentiles, each with its interval."""
+
+    mean_s: Estimate
+    p50_s: Estimate
+    p95_s: Estimate
+    p99_s: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingEstimates:
+    """What `ServingRun` says, over independent runs: means with 95 % intervals by Student's t."""
+
+    replications: int
+    tokens_per_s: Estimate
+    requests_per_s: Estimate
+    goodput_per_s: Estimate
+    met_share: Estimate
+    mean_batch: Estimate
+    busy_share: Estimate
+    tokens_per_round: Estimate
+    ttft: LatencyEstimate
+    tpot: LatencyEstimate
+    itl: LatencyEstimate
+    e2e: LatencyEstimate
+    waiting: LatencyEstimate
+
+    @classmethod
+    def of(cls, runs: Sequence[ServingRun]) -> ServingEstimates:
+        """The estimates of runs that differ by their seed alone; ValueError for none."""
+        if not runs:
+            raise ValueError("runs must hold one run at least; got none.")
+
+        def over(value: Callable[[ServingRun], float]) -> Estimate:
+            return mean_of([value(run) for run in runs])
+
+        def times(of: Callable[[ServingRun], Latency]) -> LatencyEstimate:
+            return LatencyEstimate(
+                mean_s=over(lambda run: of(run).mean_s),
+                p50_s=over(lambda run: of(run).p50_s),
+                p95_s=over(lambda run: of(run).p95_s),
+                p99_s=over(lambda run: of(run).p99_s),
+            )
+
+        return cls(
+            replications=len(runs),
+            tokens_per_s=over(lambda run: run.tokens_per_s),
+            requests_per_s=over(lambda run: run.requests_per_s),
+            goodput_per_s=over(lambda run: run.goodput_per_s),
+            met_share=over(lambda run: run.met_share),
+            mean_batch=over(lambda run: run.mean_batch),
+            busy_share=over(lambda run: run.busy_share),
+            tokens_per_round=over(lambda run: run.tokens_per_round),
+            ttft=times(lambda run: run.ttft),
+            tpot=times(lambda run: run.tpot),
+            itl=times(lambda run: run.itl),
+            e2e=times(lambda run: run.e2e),
+            waiting=times(lambda run: run.waiting),
+        )
+
+
+def replicate(
+    server: Server,
+    workload: Workload,
+    *,
+    replications: int,
+    rng: Rng,
+    requests: int | None = None,
+    warm_up: int | None = None,
+    objective: LatencyObjective | None = None,
+    engine: Engine = "auto",
+    progress: Callable[[float], None] | None = None,
+) -> tuple[ServingRun, ...]:
+    """Independent runs of `simulate_serving`; another server with the same `rng` sees the same requests.
+
+    Recorded arrivals are the same in every run, only what drafts keep differs. Raises what
+    `simulate_serving` raises, and ValueError for replications outside [1, 1000].
+    """
+    count = as_count("replications", replications, least=1, most=MOST_REPLICATIONS)
+    seeds = as_generator(rng).integers(0, 1 << 63, size=count)
+    runs = []
+    for done, seed in enumerate(seeds.tolist(), start=1):
+        runs.append(
+            simulate_serving(
+                server,
+                workload,
+                rng=seed,
+                requests=requests,
+                warm_up=warm_up,
+                objective=objective,
+                engine=engine,
+            )
+        )
+        if progress is not None:
+            progress(done / count)
+    return tuple(runs)
+
+
+def mean_of(values: Sequence[float]) -> Estimate:
+    """The mean of independent values with its 95 % interval: mean ± t · standard deviation / √n.
+
+    One value has no interval. A value that is not a number leaves the mean unknown.
+
+    >>> mean_of([1.0, 2.0, 3.0])
+    2.0 [-0.5, 4.5]
+    """
+    found = np.asarray(values, dtype=np.float64)
+    mean = float(found.mean())
+    if not math.isfinite(mean):
+        return Estimate(value=math.nan)
+    if found.size < 2:
+        return Estimate(value=mean)
+    from scipy.special import stdtrit  # noqa: PLC0415 — `import simulator` loads numpy only
+
+    se = float(found.std(ddof=1)) / math.sqrt(found.size)
+    reach = float(stdtrit(found.size - 1, 0.975)) * se
+    return Estimate(value=mean, se=se, interval=(mean - reach, mean + reach))
+
+
+def ratio_of(values: Sequence[float]) -> Estimate:
+    """The geometric mean of independent ratios with its 95 % interval, by Student's t of their logarithms.
+
+    A ratio that is not above 0 leaves it unknown.
+
+    >>> ratio_of([1.0, 4.0]).value
+    2.0
+    """
+    found = np.asarray(values, dtype=np.float64)
+    if not (found > 0.0).all():
+        return Estimate(value=math.nan)
+    logs = mean_of(np.log(found).tolist())
+    value = math.exp(logs.value)
+    if logs.interval is None or logs.se is None:
+        return Estimate(value=value)
+    low, high = logs.interval
+    return Estimate(value=value, se=value * logs.se, interval=(math.exp(low), math.exp(high)))
