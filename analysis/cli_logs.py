@@ -10,9 +10,18 @@ import typer
 
 from analysis.cli_fit import fit_command
 from analysis.log_options import (
+    After,
+    AllowRemote,
     AnyEngine,
+    Ask,
+    AskedAtOnce,
+    AskedModel,
+    AskedTemperature,
+    AskedTokens,
     By,
+    Keep,
     Layout,
+    LogSources,
     MethodName,
     PlainSpeed,
     ProfileFile,
@@ -20,19 +29,21 @@ from analysis.log_options import (
     Snapshot,
     Speed,
     TargetName,
+    WholeAnswers,
+    WithTexts,
     label_of,
 )
 from analysis.options import (
     KnownCostRatio,
-    LogFiles,
     LoggedGamma,
     OutputFormat,
     Overhead,
     VerifyCost,
 )
-from analysis.output import Cell, Format, emit
+from analysis.output import Cell, Format, Report, emit
 
 if TYPE_CHECKING:
+    from analysis.cli_capture import Captured, Wanted
     from analysis.diagnosis.finding import Finding
     from analysis.groups import Groups
     from analysis.import_report import ImportedLog
@@ -50,8 +61,18 @@ def register(app: typer.Typer) -> None:
 
 
 def import_command(
-    sources: LogFiles,
+    sources: LogSources,
     before: Snapshot = None,
+    after: After = None,
+    ask: Ask = None,
+    max_tokens: AskedTokens = None,
+    concurrency: AskedAtOnce = None,
+    model: AskedModel = None,
+    temperature: AskedTemperature = None,
+    whole_answers: WholeAnswers = False,  # noqa: FBT002 — options, never passed by position
+    keep: Keep = None,
+    with_texts: WithTexts = False,  # noqa: FBT002
+    allow_remote: AllowRemote = False,  # noqa: FBT002
     engine: AnyEngine = None,
     layout: Layout = None,
     gamma: LoggedGamma = None,
@@ -67,20 +88,39 @@ def import_command(
     profile: ProfileFile = None,
     output: OutputFormat = Format.TABLE,
 ) -> None:
-    """Read an engine's log: counts, what p really is, what a round takes, what is wrong."""
-    from analysis.cli_sources import chosen, of_layout, read_source  # noqa: PLC0415
+    """Read an engine's log or a running server: counts, what p really is, what is wrong."""
+    from analysis.cli_capture import Wanted, check_wanted  # noqa: PLC0415
+    from analysis.cli_sources import chosen, of_layout  # noqa: PLC0415
     from analysis.facts import with_facts  # noqa: PLC0415
     from analysis.import_report import import_report  # noqa: PLC0415
     from analysis.imported import diagnosis_of, imported_log, summary_of  # noqa: PLC0415
 
     if before is not None and len(sources) > 1:
         raise ValueError(f"--before belongs to one file; got {len(sources)}.")
+    wanted = Wanted(
+        after=after,
+        ask=ask,
+        max_tokens=max_tokens,
+        concurrency=concurrency,
+        model=model,
+        temperature=temperature,
+        whole_answers=whole_answers,
+        keep=keep,
+        with_texts=with_texts,
+        allow_remote=allow_remote,
+    )
+    check_wanted(sources, wanted, before)
+    captures: list[Captured] = []
     logs: list[ImportedLog] = []
     side_by_side: list[Observation] = []
     read: list[Reading] = []
     for source in sources:
         name = "stdin" if source == "-" else source
-        readings = of_layout(read_source(Path(source), engine=engine, before=before), layout, name)
+        captured = _captured(source, wanted, engine, before)
+        captures.append(captured)
+        if captured.failure is not None:
+            break
+        readings = of_layout(captured.readings, layout, name)
         known = [
             with_facts(
                 reading.observation,
@@ -89,7 +129,7 @@ def import_command(
                 target=target,
                 tokens_per_s=tps,
                 plain_tokens_per_s=plain_tps,
-                running=running,
+                running=captured.running if running is None else running,
             )
             for reading in readings
         ]
@@ -117,7 +157,8 @@ def import_command(
                 for each, reading in zip(known, readings, strict=True)
             ]
         read += readings
-    if profile is not None:
+    failure = next((each.failure for each in captures if each.failure is not None), None)
+    if profile is not None and failure is None:
         _write_profile(profile, tuple(read))
     parameters: tuple[tuple[str, Cell], ...] = (
         ("source", ", ".join("stdin" if each == "-" else each for each in sources)),
@@ -134,8 +175,34 @@ def import_command(
         ("method", method),
         ("target", target),
         ("by", by),
+        *((name.removeprefix("--").replace("-", "_"), value) for name, value in wanted.told),
     )
-    emit(import_report(tuple(logs), parameters, together=_together(side_by_side, logs)), output)
+    report = import_report(tuple(logs), parameters, together=_together(side_by_side, logs))
+    _emit_all(report, captures, failure, output)
+
+
+def _emit_all(
+    report: Report, captures: list[Captured], failure: ValueError | None, output: Format
+) -> None:
+    """Print the report with what servers told of times; what failed is raised behind it."""
+    sections = tuple(section for each in captures for section in each.sections)
+    notes = tuple(note for each in captures for note in each.notes)
+    if failure is None or sections:
+        told = (*report.sections, *sections)
+        emit(replace(report, sections=told, notes=(*notes, *report.notes)), output)
+    if failure is not None:
+        raise failure
+
+
+def _captured(source: str, wanted: Wanted, engine: str | None, before: Path | None) -> Captured:
+    """What a server or a file says."""
+    from analysis.cli_capture import Captured, capture  # noqa: PLC0415
+    from analysis.cli_sources import read_source  # noqa: PLC0415
+    from real_runs.capture.addresses import is_url  # noqa: PLC0415
+
+    if is_url(source):
+        return capture(source, wanted, engine=engine, before=before)
+    return Captured(readings=read_source(Path(source), engine=engine, before=before))
 
 
 def _together(observations: list[Observation], logs: list[ImportedLog]) -> tuple[Finding, ...]:

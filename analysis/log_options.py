@@ -61,6 +61,72 @@ ProfileFile = Annotated[
         "--profile", metavar="FILE", help="Write the counts as a speculation_profile.json."
     ),
 ]
+LogSources = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE|URL...",
+        help="Engines' logs; - is stdin; http://127.0.0.1:8000 is a running server. Several are also "
+        "compared by the doctor.",
+    ),
+]
+After = Annotated[
+    float | None,
+    typer.Option(
+        "--after",
+        metavar="SECONDS",
+        help="Of a server: take /metrics now and after so many seconds, and read what it counted "
+        "between. Ctrl-C reads what there is.",
+    ),
+]
+Ask = Annotated[
+    str | None,
+    typer.Option(
+        "--ask",
+        metavar="bundled|FILE",
+        help="Of a server: send it these prompts (one per line, or .jsonl with id and prompt) and read "
+        "what it says of each answer.",
+    ),
+]
+AskedTokens = Annotated[
+    int | None, typer.Option("--max-tokens", help="With --ask: longest answer; 256 if not given.")
+]
+AskedAtOnce = Annotated[
+    int | None,
+    typer.Option("--concurrency", help="With --ask: requests at a time; 1 if not given."),
+]
+AskedModel = Annotated[
+    str | None,
+    typer.Option(
+        "--model", help="With --ask: the model's name; else the first that the server has."
+    ),
+]
+AskedTemperature = Annotated[
+    float | None,
+    typer.Option("--temperature", help="With --ask: of the sampling; else the server's own."),
+]
+WholeAnswers = Annotated[
+    bool,
+    typer.Option(
+        "--whole-answers",
+        help="With --ask: do not stream. Older SGLang gives its counts only so; times within an answer "
+        "stay unknown.",
+    ),
+]
+Keep = Annotated[
+    Path | None,
+    typer.Option(
+        "--keep",
+        metavar="FOLDER",
+        help="Of a server: write what was captured there, to be read again as files.",
+    ),
+]
+WithTexts = Annotated[
+    bool, typer.Option("--with-texts", help="With --ask and --keep: keep the answers' texts too.")
+]
+AllowRemote = Annotated[
+    bool,
+    typer.Option("--allow-remote", help="Ask a server that is not on this computer, too."),
+]
 FitSource = Annotated[
     Path,
     typer.Argument(

@@ -63,13 +63,6 @@ TokensPerRound = Annotated[
     typer.Option(help="Mean acceptance length at --measured-gamma: solved for an equivalent p."),
 ]
 MeasuredGamma = Annotated[int | None, typer.Option(help="Draft length behind the measured mean.")]
-LogFiles = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="FILE...",
-        help="Engines' logs; - is stdin. Several are also compared by the doctor.",
-    ),
-]
 Port = Annotated[int, typer.Option(min=1, max=65_535, help="Port of the app.")]
 Address = Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")]
 LoggedGamma = Annotated[

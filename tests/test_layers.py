@@ -18,11 +18,13 @@ ALLOWED = {
 }
 EXCEPTIONS = {
     ("analysis/cli.py", "real_runs"),
+    ("analysis/cli_capture.py", "real_runs"),
     ("analysis/cli_costs.py", "real_runs"),
     ("analysis/cli_explained.py", "real_runs"),
     ("analysis/cli_logs.py", "real_runs"),
     ("analysis/cli_sources.py", "real_runs"),
     ("analysis/cli_measure.py", "real_runs"),
+    ("analysis/cli_peer.py", "real_runs"),
     ("analysis/cli_runs.py", "real_runs"),
     ("analysis/cli_train_heads.py", "real_runs"),
 }
@@ -36,8 +38,10 @@ ONLY_IN = {
         "analysis/planning/charts.py",
         "analysis/pass_fit/charts.py",
         "analysis/runs/charts.py",
+        "analysis/serving/charts.py",
         "app_pages/",
     ),
+    "numba": ("simulator/serving/compiled",),
     "torch": ("real_runs/",),
     "transformers": ("real_runs/",),
 }

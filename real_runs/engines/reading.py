@@ -21,6 +21,7 @@ _WRITTEN = {
     "tensorrt-llm": "TensorRT-LLM",
     "transformers": "Transformers",
     "aiperf": "AIPerf",
+    "openai": "OpenAI",
     "model-optimizer": "Model-Optimizer",
     "lm-studio": "LM Studio",
     "mlx": "MLX",

@@ -16,7 +16,7 @@ from real_runs.engines.benchmarks import (
 from real_runs.engines.formats import LineFormat, ObjectFormat
 from real_runs.engines.llamacpp import printed_text as llamacpp
 from real_runs.engines.llamacpp import timings as llamacpp_timings
-from real_runs.engines.others import generic, lm_studio, mlx, mlx_tokens
+from real_runs.engines.others import generic, lm_studio, mlx, mlx_tokens, openai_usage
 from real_runs.engines.prometheus import counters as prometheus
 from real_runs.engines.prometheus import gauges as prometheus_gauges
 from real_runs.engines.sglang import printed_text as sglang
@@ -235,6 +235,12 @@ FORMATS: tuple[LineFormat | ObjectFormat, ...] = (
         collector=prometheus_gauges.TensorrtGauges,
         markers=prometheus_gauges.TENSORRT_MARKERS,
         shapes=prometheus_gauges.TENSORRT.shape,
+    ),
+    ObjectFormat(
+        engine="openai",
+        collector=openai_usage.Usages,
+        keys=openai_usage.KEYS,
+        shapes=openai_usage.SHAPES,
     ),
     LineFormat(
         engine="generic",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from real_runs.capture.answers import TIMED, decode_seconds
 from real_runs.engines.counts.lengths import counted_totals, from_histogram
 from real_runs.engines.counts.pool import Extras, Layout, Pool, Record, unit_of
 from real_runs.engines.counts.ratios import check_counts
@@ -13,7 +15,7 @@ from real_runs.engines.counts.wording import counted
 from real_runs.engines.reading import Reading
 from real_runs.engines.text.fields import count_at, histogram_at, number_at, text_at
 from real_runs.engines.text.objects import JsonObject, Where
-from simulator import AcceptanceTotals, ReportedRatio
+from simulator import AcceptanceTotals, Clock, ReportedRatio
 
 KEYS = ("spec_verify_ct",)
 SHAPES = '"meta_info": {"completion_tokens": ..., "spec_verify_ct": ..., ...} (SGLang)'
@@ -56,10 +58,11 @@ class MetaInfo:
         self._prefill = 0
         self._uncounted = self._uncounted_rounds = self._uncounted_tokens = 0
         self._gammas: set[int | None] = set()
+        self._seconds: float | None = 0.0
 
     def take_object(self, value: JsonObject, where: Where) -> None:
         """Add one request; NoCounts if its numbers contradict each other."""
-        request = _read(value)
+        request = _read(value, where.parents)
         if request.drafted is None:
             if request.tokens is None or request.tokens <= request.rounds:
                 raise NoCounts("spec_verify_ct stands without drafted tokens or completion_tokens")
@@ -68,7 +71,11 @@ class MetaInfo:
             self._uncounted_tokens += request.tokens - 1
             return
         record = _record(request)
-        self._pool.add(where.line, record, unit=unit_of(record, name=text_at(value, "id") or ""))
+        seconds = decode_seconds(where.parents)
+        name = text_at(value, "id") or text_at(where.parents[0] if where.parents else {}, "id")
+        self._pool.add(where.line, record, unit=unit_of(record, name=name or "", decode_s=seconds))
+        if self._seconds is not None:
+            self._seconds = None if seconds is None else self._seconds + seconds
         self._gammas.add(_gamma(request))
         if request.tokens is None:
             self._unpaired += 1
@@ -94,7 +101,13 @@ class MetaInfo:
             notes.append(
                 f"Every round has {counted(gamma, 'drafted token')}: gamma, if drafts are chains."
             )
-        extras = Extras(gamma=gamma, emitted=None if self._unpaired else self._tokens)
+        if self._seconds:
+            notes.append(TIMED)
+        extras = Extras(
+            gamma=gamma,
+            emitted=None if self._unpaired else self._tokens,
+            clock=Clock(decode_s=self._seconds or None),
+        )
         summed = self._pool.readings(lines, notes=tuple(notes), extras=extras)
         return summed or ([self._of_ratio(lines)] if self._uncounted else [])
 
@@ -119,8 +132,8 @@ class MetaInfo:
         )
 
 
-def _read(value: JsonObject) -> _Request:
-    """The fields of one request under their names of all releases."""
+def _read(value: JsonObject, parents: tuple[JsonObject, ...]) -> _Request:
+    """The fields of one request under their names of all releases, of `sglext` beside its usage."""
     rounds = count_at(value, "spec_verify_ct")
     if not rounds:
         raise NothingDrafted("spec_verify_ct is 0: no round")
@@ -150,11 +163,20 @@ def _read(value: JsonObject) -> _Request:
             )
     return _Request(
         rounds=rounds,
-        tokens=count_at(value, "completion_tokens"),
+        tokens=_tokens(value, parents),
         accepted=accepted,
         drafted=drafted if accepted is not None else None,
         histogram=histogram,
     )
+
+
+def _tokens(value: JsonObject, parents: tuple[JsonObject, ...]) -> int | None:
+    """Completion tokens in the object itself, else in the usage of the response around it."""
+    usages = [
+        each for parent in reversed(parents) if isinstance(each := parent.get("usage"), Mapping)
+    ]
+    found = (count_at(each, "completion_tokens") for each in (value, *usages))
+    return next((tokens for tokens in found if tokens is not None), None)
 
 
 def _either(value: JsonObject, newer: str, older: str) -> int | None:

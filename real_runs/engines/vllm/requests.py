@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from real_runs.capture.answers import TIMED, decode_seconds
 from real_runs.engines.counts.lengths import Steps, from_histogram, from_steps, histogram_of
 from real_runs.engines.counts.pool import Layout, Pool, Record, as_totals, unit_of
 from real_runs.engines.counts.printed import MOST_DEPTHS, Printed
@@ -22,6 +23,7 @@ from real_runs.engines.text.fields import (
 )
 from real_runs.engines.text.objects import JsonObject, Where
 from real_runs.engines.vllm.blocks import shortened
+from simulator import Clock
 
 SHAPES = (
     '\'"speculative_decoding": {"acceptance_histogram": [...], "num_spec_steps": ..., '
@@ -48,6 +50,7 @@ class RequestMetrics:
         self._completion: int | None = 0
         self._unexplained = 0
         self._ordered = 0
+        self._seconds: float | None = 0.0
 
     def take_object(self, value: JsonObject, where: Where) -> None:
         """Add the counts of one request."""
@@ -56,6 +59,7 @@ class RequestMetrics:
         steps = _steps(value)
         record, ratios, gamma = _counted(value, steps)
         completion = _completion(where.parents)
+        seconds = decode_seconds(where.parents)
         unit = None
         if self._pool.wants_units:
             unit = unit_of(
@@ -63,6 +67,7 @@ class RequestMetrics:
                 name=_first_text(where.parents, "id") or _first_text(where.parents, "request_id"),
                 labels=_labels(where.parents),
                 steps=steps,
+                decode_s=seconds,
             )
         self._pool.add(where.line, record, ratios, unit=unit)
         if unit is None:
@@ -70,6 +75,8 @@ class RequestMetrics:
         self._ordered += bool(steps)
         self._gammas.add(gamma)
         self._add_completion(completion, record)
+        if self._seconds is not None:
+            self._seconds = None if seconds is None else self._seconds + seconds
 
     def _add_completion(self, completion: int | None, record: Record) -> None:
         """Compare the tokens of a response with what its rounds emit, the first one by prefill."""
@@ -89,6 +96,7 @@ class RequestMetrics:
                 notes=(*reading.notes, *self._notes()),
                 gamma=next(iter(self._gammas)) if len(self._gammas) == 1 else None,
                 emitted=self._completion,
+                clock=Clock(decode_s=self._seconds or None),
                 version="V1",
             )
             for reading in self._pool.readings(lines)
@@ -107,6 +115,8 @@ class RequestMetrics:
                 f"{counted(self._unexplained, 'completion token')} more than prefill and the rounds "
                 "counted explain: at least as many rounds had no draft."
             )
+        if self._seconds:
+            notes.append(TIMED)
         return notes
 
 

@@ -1,0 +1,239 @@
+"""`specdec import` with a running server as its source."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from commands import specdec
+from stand_in_server import ACCEPTED, DRAFTED, KEPT, ROUNDS, TOKENS, stand_in
+
+from real_runs.capture import snapshots
+
+
+def document(*arguments):
+    result = specdec(*map(str, arguments), "--format", "json")
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def quantities(found):
+    return {row["quantity"]: row["value"] for row in found["quantities"]}
+
+
+def counts(found):
+    rows = quantities(found)
+    return tuple(rows[f"{name}"] for name in ("rounds", "drafted tokens", "accepted tokens"))
+
+
+@pytest.fixture
+def prompts(tmp_path):
+    path = tmp_path / "prompts.txt"
+    path.write_text("say one\nsay two\n\nsay three\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("engine", ["vllm", "llama.cpp"])
+def test_two_snapshots_and_the_kept_ones_give_the_same_counts(engine, tmp_path):
+    folder = tmp_path / "kept"
+    with stand_in(engine) as server:
+        server.grows = 4
+        found = document("import", server.url, "--after", 0.05, "--keep", folder)
+
+    assert counts(found) == (4 * ROUNDS, 4 * DRAFTED, 4 * ACCEPTED)
+    assert quantities(found)["kept at depth 3"] == 4 * KEPT[2]
+    assert f"Read from {server.url}/metrics, two snapshots 0.05 s apart." in found["notes"]
+    assert found["parameters"]["after"] == 0.05
+    again = document("import", folder / "after.prom", "--before", folder / "before.prom")
+    assert again["quantities"] == found["quantities"]
+    assert found["findings"] == again["findings"]
+    said = next(note for note in found["notes"] if note.startswith("Kept"))
+    assert said.endswith(
+        f"specdec import {folder / 'after.prom'} --before {folder / 'before.prom'}"
+    )
+
+
+def test_gauges_are_read_as_they_are_and_it_is_said():
+    with stand_in("sglang") as server:
+        server.grows = 1
+        found = document("import", server.url, "--after", 0.05, "--gamma", 3)
+
+    assert quantities(found)["tokens per round"] == 2.5
+    assert any("gauges and no counts, so the second alone is read" in n for n in found["notes"])
+
+
+def test_one_snapshot_counts_since_the_start_or_since_a_kept_one(tmp_path):
+    with stand_in("vllm") as server:
+        since_start = document("import", server.url, "--keep", tmp_path)
+        server.requests += 2
+        since_kept = document("import", server.url, "--before", tmp_path / "metrics.prom")
+
+    assert counts(since_start) == (3 * ROUNDS, 3 * DRAFTED, 3 * ACCEPTED)
+    assert counts(since_kept) == (2 * ROUNDS, 2 * DRAFTED, 2 * ACCEPTED)
+    assert any("since the server started" in note for note in since_start["notes"])
+
+
+def test_an_interrupted_wait_is_read_and_said(monkeypatch):
+    with stand_in("vllm") as server:
+        server.grows = 1
+
+        def interrupt(_seconds):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(time, "sleep", interrupt)
+        # the default was bound when the module was read
+        monkeypatch.setitem(snapshots.take_snapshots.__kwdefaults__, "sleep", interrupt)
+        result = specdec("import", server.url, "--after", "3600")
+
+    assert result.returncode == 0, result.stderr
+    assert "the wait of 3600 s was interrupted" in result.stderr
+    assert f"{DRAFTED}" in result.stdout
+
+
+def test_the_wait_is_announced_on_stderr_and_data_stay_alone_on_stdout():
+    with stand_in("vllm") as server:
+        server.grows = 1
+        result = specdec("import", server.url, "--after", "0.05", "--format", "json")
+
+    assert result.stderr.startswith(f"Two snapshots of {server.url}, 0.05 s apart; Ctrl-C ")
+    assert json.loads(result.stdout)["command"] == "import"
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "llama.cpp"])
+def test_asked_prompts_and_the_kept_answers_give_the_same_counts(engine, tmp_path, prompts):
+    with stand_in(engine) as server:
+        found = document("import", server.url, "--ask", prompts, "--keep", tmp_path / "kept")
+
+    assert counts(found) == (3 * ROUNDS, 3 * DRAFTED, 3 * ACCEPTED)
+    again = document("import", tmp_path / "kept" / "answers.jsonl")
+    assert again["quantities"] == found["quantities"]
+    assert again["findings"] == found["findings"]
+
+
+def test_times_of_the_answers_are_reported(prompts):
+    with stand_in("vllm") as server:
+        found = document("import", server.url, "--ask", prompts, "--plain-tps", 1e6)
+
+    times = {row["quantity"]: row for row in found["requests"]}
+    assert times["whole request [s]"]["number"] == 3
+    assert times["completion tokens"]["p95"] == TOKENS
+    assert 0.0 < times["time to first chunk [s]"]["p50"] <= times["whole request [s]"]["p95"]
+    assert times["gap between chunks [s]"]["number"] == 6
+    assert "cost of a round in plain steps" in quantities(found)
+    assert any(
+        note.startswith(f"Read from {server.url}/v1/chat/completions: 3 of 3 prompts answered")
+        for note in found["notes"]
+    )
+
+
+def test_a_table_shows_counts_and_times(prompts):
+    with stand_in("vllm") as server:
+        result = specdec("import", server.url, "--ask", str(prompts))
+
+    assert "p at depth 3" in result.stdout
+    assert "time to first chunk [s]" in result.stdout
+    assert f"3 prompts to {server.url}, 1 at a time" in result.stderr
+
+
+def test_the_bundled_prompts_are_asked_with_the_options_given():
+    with stand_in("vllm") as server:
+        arguments = ("--ask", "bundled", "--max-tokens", 7, "--concurrency", 4, "--model", "own")
+        found = document("import", server.url, *arguments, "--temperature", 0)
+
+        assert len(server.asked) == 12
+        assert {
+            (sent["max_tokens"], sent["model"], sent["temperature"]) for sent in server.asked
+        } == {(7, "own", 0.0)}
+    assert counts(found)[0] == 12 * ROUNDS
+    assert found["parameters"]["concurrency"] == 4
+
+
+def test_texts_are_kept_only_if_asked(tmp_path, prompts):
+    with stand_in("vllm") as server:
+        for name, more in (("a", ()), ("b", ("--with-texts",))):
+            document("import", server.url, "--ask", prompts, "--keep", tmp_path / name, *more)
+
+    assert "secret" not in (tmp_path / "a" / "answers.jsonl").read_text()
+    assert "secret words" in (tmp_path / "b" / "answers.jsonl").read_text()
+
+
+def test_without_counts_the_times_are_told_and_which_flag_gives_counts(prompts):
+    with stand_in("plain") as server:
+        result = specdec("import", server.url, "--ask", str(prompts), "--format", "json")
+
+    assert result.returncode == 3
+    assert "--per-request-spec-decode-metrics" in result.stderr.splitlines()[-1]
+    found = json.loads(result.stdout)
+    assert found["quantities"] == []
+    assert found["requests"][0]["number"] == 3
+
+
+def test_a_file_and_a_server_lie_side_by_side(tmp_path):
+    with stand_in("vllm") as server:
+        document("import", server.url, "--keep", tmp_path)
+        server.grows = 2
+        found = document("import", tmp_path / "metrics.prom", server.url, "--after", 0.05)
+
+    rounds = {r["log"]: r["value"] for r in found["quantities"] if r["quantity"] == "rounds"}
+    assert sorted(rounds.values()) == [2 * ROUNDS, 3 * ROUNDS]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("log.txt", "--after", "5"), "--after belongs to a server"),
+        (("log.txt", "--allow-remote"), "--allow-remote belongs to a server"),
+        (("http://127.0.0.1:1", "http://127.0.0.1:2"), "one server can be asked at a time"),
+        (("http://127.0.0.1:1", "--after", "5", "--ask", "bundled"), "--after or --ask"),
+        (("http://127.0.0.1:1", "--after", "5", "--before", "x"), "stands in for the first"),
+        (("http://127.0.0.1:1", "--max-tokens", "5"), "--max-tokens needs --ask"),
+        (("http://127.0.0.1:1", "--ask", "bundled", "--with-texts"), "--with-texts needs --keep"),
+        (("http://127.0.0.1:1", "--ask", "bundled", "--max-tokens", "0"), "max_tokens must be"),
+        (("http://127.0.0.1:1", "--after", "0"), "seconds between snapshots must be in"),
+        (("http://192.0.2.1:8000", "--after", "5"), "unless --allow-remote is given"),
+        (("http://0.0.0.0:8000",), "use 127.0.0.1"),
+        (("http://127.0.0.1:1", "--after", "5"), "nothing listens there"),
+        (("http://127.0.0.1:1", "--ask", "bundled"), "nothing listens there"),
+        (("http://127.0.0.1:1", "--ask", "nowhere.txt"), "nowhere.txt"),
+    ],
+)
+def test_what_cannot_be_asked_gives_one_sentence(arguments, problem):
+    result = specdec("import", *arguments)
+
+    assert result.returncode == 2
+    assert result.stdout == ""
+    error = result.stderr.splitlines()[-1]
+    assert error.startswith("Error: ")
+    assert problem in error
+
+
+def test_an_allowed_remote_server_is_asked():
+    with stand_in("vllm") as server:
+        server.grows = 1
+        here = server.url.replace("127.0.0.1", "0.0.0.0")  # noqa: S104 — on Linux it leads here
+        refused = specdec("import", here, "--after", "0.05")
+        found = document("import", here, "--after", 0.05, "--allow-remote")
+
+    assert refused.returncode == 2
+    assert counts(found)[0] == ROUNDS
+
+
+def test_kept_files_are_not_overwritten_and_that_is_said_before_the_wait(tmp_path):
+    (tmp_path / "after.prom").write_text("mine")
+    with stand_in("vllm") as server:
+        server.grows = 1
+        result = specdec("import", server.url, "--after", "0.05", "--keep", str(tmp_path))
+
+        assert server.requests == 0  # nothing was fetched
+    assert result.returncode == 2
+    assert "--keep overwrites nothing" in result.stderr
+    assert (tmp_path / "after.prom").read_text() == "mine"
+
+
+def test_counters_that_stand_still_are_bad_data():
+    with stand_in("vllm") as server:
+        result = specdec("import", server.url, "--after", "0.05")
+
+    assert result.returncode == 3
+    assert "did not move in 0.05 s" in result.stderr
