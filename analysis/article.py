@@ -17,6 +17,7 @@ from analysis.article_example import (
     worked_example,
 )
 from analysis.article_load import busy_servers, latency_not_throughput
+from analysis.article_serving import latency_under_load
 from analysis.article_systems import (
     different_bets,
     eagle_features,
@@ -208,6 +209,7 @@ CLAIMS: tuple[Callable[[], Judgement], ...] = (
     busier_not_faster,
     latency_not_throughput,
     busy_servers,
+    latency_under_load,
     agree_or_disagree,
     no_quality_loss,
     medusa_heads,

@@ -23,6 +23,7 @@ from analysis import (
     cli_pass_cost,
     cli_plan,
     cli_runs,
+    cli_serving,
     cli_strategies,
     cli_train_heads,
 )
@@ -235,6 +236,7 @@ COMMANDS = (
     cli_pass_cost,
     cli_load,
     cli_plan,
+    cli_serving,
     cli_strategies,
     cli_runs,
     cli_train_heads,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,7 +13,7 @@ from simulator.serving.records import LatencyObjective
 from simulator.serving.replications import ServingEstimates, ratio_of, replicate
 from simulator.serving.run import Engine, ServingRun
 from simulator.serving.server import Server
-from simulator.serving.workload import ClosedLoop, PoissonArrivals, Workload
+from simulator.serving.workload import ClosedLoop, PoissonArrivals, RecordedArrivals, Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,7 @@ def compare_serving(
     workload: Workload,
     *,
     rng: Rng,
-    requests: int | None = USUAL_REQUESTS,
+    requests: int | None = None,
     warm_up: int | None = None,
     replications: int = 8,
     objective: LatencyObjective | None = None,
@@ -66,9 +67,12 @@ def compare_serving(
 
     `plain` is mostly `server.plain()`. Poisson arrivals at or above the stable limit of a side are not
     simulated there: its queue would grow for ever, and what a run shows would be its length only. `limits`
-    of both sides are found first unless they are given. Raises what `replicate` raises.
+    of both sides are found first unless they are given. Without `requests` 2,000 are measured, and all of
+    recorded arrivals. Raises what `replicate` raises.
     """
     generator = as_generator(rng)
+    if requests is None and not isinstance(workload.arrivals, RecordedArrivals):
+        requests = USUAL_REQUESTS
     if limits is None and isinstance(workload.arrivals, PoissonArrivals):
         limits = _limits(server, plain, workload, generator, engine)
     seed = int(generator.integers(0, 1 << 63))
@@ -76,6 +80,8 @@ def compare_serving(
     for number, side in enumerate((server, plain)):
         if limits is not None and not is_stable(workload, limits[number]):
             sides.append(None)
+            if progress is not None:
+                progress((number + 1) / 2.0)
             continue
         sides.append(
             replicate(
@@ -97,14 +103,19 @@ def compare_serving(
             return None
         return ratio_of([of(one, other) for one, other in zip(fast, slow, strict=True)])
 
+    def gain(of: Callable[[ServingRun], float]) -> Estimate | None:
+        return ratio(lambda fast, slow: of(slow) / of(fast) if of(fast) else math.nan)
+
     return ServingComparison(
         workload=workload,
         speculative=None if fast is None else ServingEstimates.of(fast),
         plain=None if slow is None else ServingEstimates.of(slow),
-        gain_e2e=ratio(lambda a, b: b.e2e.mean_s / a.e2e.mean_s),
-        gain_ttft=ratio(lambda a, b: b.ttft.mean_s / a.ttft.mean_s),
-        gain_tpot=ratio(lambda a, b: b.tpot.mean_s / a.tpot.mean_s),
-        throughput_ratio=ratio(lambda a, b: a.tokens_per_s / b.tokens_per_s),
+        gain_e2e=gain(lambda run: run.e2e.mean_s),
+        gain_ttft=gain(lambda run: run.ttft.mean_s),
+        gain_tpot=gain(lambda run: run.tpot.mean_s),
+        throughput_ratio=ratio(
+            lambda a, b: a.tokens_per_s / b.tokens_per_s if b.tokens_per_s else math.nan
+        ),
         limit=None if limits is None else limits[0],
         plain_limit=None if limits is None else limits[1],
     )

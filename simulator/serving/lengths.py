@@ -12,6 +12,7 @@ from simulator._checks import FloatArray, IntArray, as_count, as_nonnegative
 
 MOST_TOKENS = 10**6
 """Tokens of one prompt or answer, at most."""
+MOST_SPREAD = 1000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +66,6 @@ class GeometricTokens:
     most: int = MOST_TOKENS
 
     def __post_init__(self) -> None:
-        if as_nonnegative("mean", self.mean) < 1.0:
-            raise ValueError(f"mean must be at least 1; got {self.mean!r}.")
         _check_most(self.mean, self.most)
 
     def draw(self, n: int, generator: np.random.Generator) -> IntArray:
@@ -79,7 +78,7 @@ class LogNormalTokens:
     """The logarithm is normal; mean and `spread` = standard deviation / mean before it is made whole.
 
     Rounded up to a whole number and cut at `most`, as under an engine's limit of tokens. Raises ValueError
-    for a mean below 1, a negative spread and a most below the mean.
+    for a mean below 1, a spread outside [0, 1000] and a most below the mean.
     """
 
     mean: float
@@ -87,17 +86,15 @@ class LogNormalTokens:
     most: int = MOST_TOKENS
 
     def __post_init__(self) -> None:
-        if as_nonnegative("mean", self.mean) < 1.0:
-            raise ValueError(f"mean must be at least 1; got {self.mean!r}.")
-        as_nonnegative("spread", self.spread)
+        if as_nonnegative("spread", self.spread) > MOST_SPREAD:
+            raise ValueError(f"spread must be in [0, {MOST_SPREAD:g}]; got {self.spread!r}.")
         _check_most(self.mean, self.most)
 
     def draw(self, n: int, generator: np.random.Generator) -> IntArray:
         """`n` lengths."""
         variance = math.log1p(self.spread**2)
-        drawn = generator.lognormal(
-            math.log(self.mean) - variance / 2.0, math.sqrt(variance), size=n
-        )
+        # not lognormal(log(mean), …): without spread that is the mean to rounding, and its ceiling one more
+        drawn = self.mean * np.exp(generator.normal(-variance / 2.0, math.sqrt(variance), size=n))
         return np.clip(np.ceil(drawn), 1, self.most).astype(np.int64)
 
 
@@ -134,6 +131,8 @@ TOKEN_LENGTHS = (FixedTokens, UniformTokens, GeometricTokens, LogNormalTokens, E
 
 
 def _check_most(mean: float, most: int) -> None:
+    if not 1.0 <= as_nonnegative("mean", mean) <= MOST_TOKENS:
+        raise ValueError(f"mean must be in [1, {MOST_TOKENS}]; got {mean!r}.")
     as_count("most", most, least=math.ceil(mean), most=MOST_TOKENS)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator._checks import Rng
+from simulator._checks import Rng, as_count
 from simulator.estimate import Estimate
 from simulator.serving.lengths import EmpiricalTokens
 from simulator.serving.replications import mean_of, replicate
@@ -29,7 +29,8 @@ def stable_limit(
     A closed loop with a user more than the server runs never leaves a slot empty, whatever arrivals would
     do: as many requests as it then answers is what arrivals may bring at most on average. Of `workload`
     only the tokens count; recorded ones are drawn as they are frequent, prompt and answer each on its own.
-    Raises what `replicate` raises.
+    `requests` are made whole batches: answers of one length end together, and a part of a batch would count
+    as a whole one. Raises what `replicate` raises.
 
     >>> from simulator.serving import *
     >>> times = ServingTimes(passes=PassTable(requests=(1, 2), tokens=(1,), contexts=(0,),
@@ -40,6 +41,7 @@ def stable_limit(
     >>> round(stable_limit(Server(times=times, most_running=1), alone, rng=0).value, 9)
     5.0
     """
+    whole = as_count("requests", requests, least=1)
     loop = ClosedLoop(users=server.most_running + 1)
     lengths = workload
     if isinstance(workload.arrivals, RecordedArrivals):
@@ -53,7 +55,7 @@ def stable_limit(
         replace(lengths, arrivals=loop),
         replications=replications,
         rng=rng,
-        requests=requests,
+        requests=-(-whole // server.most_running) * server.most_running,
         engine=engine,
     )
     return mean_of([run.requests_per_s for run in runs])

@@ -32,13 +32,15 @@ class _Reading:
 
 @dataclass(slots=True)
 class _Window:
-    """Which requests are measured: [first, behind); the window of time ends when `behind` has arrived."""
+    """Which requests are measured: [first, behind); the window of time ends when `closes_at` has arrived."""
 
     first: int
     behind: int
+    closes_at: float
     began: bool = False
     ended: bool = False
     tokens_before: int = 0
+    finished_before: int = 0
     left: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -66,7 +68,9 @@ class Loop:
         self.counters = Counters()
         self._times = RoundTimes(server)
         self._lengths = server.lengths.tolist()
-        self._window = _Window(first, behind)
+        # All users come at time 0: no time passes between the first of them and the last.
+        self._window = _Window(first, behind, behind if behind >= users else math.inf)
+        self._window.began = first < max(users, 1)
         self._now = 0.0
         self._decoded_at = 0.0  # when those who decode emitted last
         self._next_s = requests.next_arrival()
@@ -88,8 +92,6 @@ class Loop:
         ] * size
         self._fresh: list[float] = []  # first tokens of measured requests since the last round
         self._old = 0  # measured requests that decoded in the last round too
-        if first == 0:
-            self._window.began = True
 
     def run(self) -> Counters:
         """Run to the end of the window and return what was counted."""
@@ -110,7 +112,8 @@ class Loop:
                 break
             else:
                 self._now = self._next_s
-                self._arrive()
+                while self._next_s <= self._now:  # several may come at once
+                    self._arrive()
         self._close()
         return self.counters
 
@@ -196,7 +199,7 @@ class Loop:
         batch = self._decoding
         gamma = self._lengths[batch]
         kept, drafted = self._verdicts(batch, gamma) if batch else (None, 0)
-        tokens = batch + (self.server.width(gamma) - 1) * drafted
+        tokens = self._times.tokens_of(batch, drafted)
         room = (self.server.token_budget or 0) - tokens
         held, part, draft_s = self._held, 0, 0.0
         for request in self._reading:
@@ -299,14 +302,16 @@ class Loop:
         window, counters = self._window, self.counters
         if not window.began and counters.arrived > window.first:
             window.began, window.tokens_before = True, counters.emitted
+            window.finished_before = counters.finished
             counters.window_from_s = self._now
-        if window.began and not window.ended and counters.arrived > window.behind:
+        if window.began and not window.ended and counters.arrived > window.closes_at:
             self._close_window()
 
     def _close_window(self) -> None:
         self._window.ended = True
         self.counters.window_to_s = self._now
         self.counters.window_tokens = self.counters.emitted - self._window.tokens_before
+        self.counters.window_finished = self.counters.finished - self._window.finished_before
 
     def _close(self) -> None:
         counters = self.counters

@@ -55,7 +55,8 @@ class Counters:
     is the integral over time of the requests that wait or run, `sojourn_s` the sum over requests of the
     time from arrival to end, those that are unfinished at the end counted up to it: Little's law says
     that the two are the same. `emitted` tokens = `prompts` (the first of each) + `rounds` + `accepted` −
-    `discarded`. The measured window is (`window_from_s`, `window_to_s`].
+    `discarded`. In the measured window (`window_from_s`, `window_to_s`] `window_tokens` came and
+    `window_finished` requests ended.
     """
 
     clock_s: float = 0.0
@@ -80,6 +81,7 @@ class Counters:
     window_from_s: float = 0.0
     window_to_s: float = 0.0
     window_tokens: int = 0
+    window_finished: int = 0
 
 
 class Sink:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulator._checks import Rng, as_count, as_generator
+from simulator._checks import FloatArray, Rng, as_count, as_generator
 from simulator.estimate import Estimate
 from simulator.serving.records import LatencyObjective
 from simulator.serving.run import Engine, ServingRun, simulate_serving
@@ -121,12 +121,13 @@ def replicate(
 def mean_of(values: Sequence[float]) -> Estimate:
     """The mean of independent values with its 95 % interval: mean ± t · standard deviation / √n.
 
-    One value has no interval. A value that is not a number leaves the mean unknown.
+    One value has no interval. A value that is not a number leaves the mean unknown. Raises ValueError
+    for no value.
 
     >>> mean_of([1.0, 2.0, 3.0])
     2.0 [-0.5, 4.5]
     """
-    found = np.asarray(values, dtype=np.float64)
+    found = _some(values)
     mean = float(found.mean())
     if not math.isfinite(mean):
         return Estimate(value=math.nan)
@@ -142,12 +143,12 @@ def mean_of(values: Sequence[float]) -> Estimate:
 def ratio_of(values: Sequence[float]) -> Estimate:
     """The geometric mean of independent ratios with its 95 % interval, by Student's t of their logarithms.
 
-    A ratio that is not above 0 leaves it unknown.
+    A ratio that is not above 0 leaves it unknown. Raises ValueError for no ratio.
 
     >>> ratio_of([1.0, 4.0]).value
     2.0
     """
-    found = np.asarray(values, dtype=np.float64)
+    found = _some(values)
     if not (found > 0.0).all():
         return Estimate(value=math.nan)
     logs = mean_of(np.log(found).tolist())
@@ -156,3 +157,10 @@ def ratio_of(values: Sequence[float]) -> Estimate:
         return Estimate(value=value)
     low, high = logs.interval
     return Estimate(value=value, se=value * logs.se, interval=(math.exp(low), math.exp(high)))
+
+
+def _some(values: Sequence[float]) -> FloatArray:
+    found = np.asarray(values, dtype=np.float64)
+    if not found.size:
+        raise ValueError("values must hold one number at least; got none.")
+    return found

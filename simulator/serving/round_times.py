@@ -27,6 +27,8 @@ class RoundTimes:
 
     def round_s(self, requests: int, drafted: int, context: float) -> float:
         """A round of so many requests, of which `drafted` have a draft."""
+        if self._server.times.draft_overlap > 0.0:  # the smaller of two lines is none
+            return self.mixed_s(requests, self.tokens_of(requests, drafted), context, requests)
         key = (requests, drafted)
         row = self._rounds.get(key)
         if row is None:
@@ -34,13 +36,19 @@ class RoundTimes:
         return self._at(row, context)
 
     def round_row(self, requests: int, drafted: int) -> FloatArray:
-        """The same at all marks of the context, shape [contexts]."""
+        """The same at all marks of the context without overlap, shape [contexts]."""
         gamma = int(self._server.lengths[requests])
-        width = 1.0 + (self._server.width(gamma) - 1) * drafted / requests
-        verify = self.pass_row(requests, width)
+        verify = self.pass_row(requests, self.tokens_of(requests, drafted) / requests)
         if gamma == 0:
             return verify
-        return np.asarray(verify + self._beside(requests, gamma, verify))
+        times = self._server.times
+        return np.asarray(verify + (times.drafting(gamma, requests) + times.overhead_s))
+
+    def tokens_of(self, requests: int, drafted: int) -> int:
+        """Tokens in a pass over so many decoding requests, of which `drafted` have a draft."""
+        gamma, server = int(self._server.lengths[requests]), self._server
+        along = 1 + server.riders(gamma)
+        return requests * along + drafted * (server.width(gamma) - along)
 
     def pass_row(self, requests: int, width: float) -> FloatArray:
         """A pass over so many requests and tokens of each on average, shape [contexts]."""
@@ -56,7 +64,8 @@ class RoundTimes:
     def mixed_s(self, requests: int, tokens: float, context: float, decoding: int) -> float:
         """A pass that also reads prompts, and the drafting of those who decode.
 
-        `requests` take part with `tokens` in all and hold `context` on average; `decoding` of them draft.
+        `requests` take part with `tokens` in all and hold `context` on average; `decoding` of them draft, and
+        what that takes is looked up at the context of all.
         """
         passed = self._at(self.pass_row(requests, tokens / requests).tolist(), context)
         gamma = int(self._server.lengths[decoding])
@@ -68,12 +77,6 @@ class RoundTimes:
         times, drafting = self._server.times, self._at(row, context)
         hidden = times.draft_overlap * min(drafting, passed)
         return passed + drafting + times.overhead_s - hidden
-
-    def _beside(self, requests: int, gamma: int, verify: FloatArray) -> FloatArray:
-        times = self._server.times
-        drafting = times.drafting(gamma, requests)
-        hidden = times.draft_overlap * np.minimum(drafting, verify)
-        return np.asarray(drafting + times.overhead_s - hidden)
 
     def _at(self, row: list[float], context: float) -> float:
         marks = self._marks

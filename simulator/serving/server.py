@@ -58,6 +58,8 @@ class Server:
                 f"strategy must draft a fixed number of tokens; got {self.strategy.draft!r:.80}."
             )
         deepest = self.strategy.draft.gamma
+        if not self._gammas:
+            raise ValueError(f"gamma must hold one number at least; got {self.gamma!r}.")
         for gamma in self._gammas:
             as_count("gamma", gamma, most=deepest)
             if self.strategy.is_tree and gamma not in {0, deepest}:
@@ -82,12 +84,12 @@ class Server:
             return (0,)
         if self.gamma is None:
             return (self.strategy.draft.gamma,)
-        return (self.gamma,) if not isinstance(self.gamma, Sequence) else tuple(self.gamma) or (-1,)
+        return (self.gamma,) if not isinstance(self.gamma, Sequence) else tuple(self.gamma)
 
     @property
     def speculates(self) -> bool:
         """Whether any batch drafts."""
-        return max(self._gammas) > 0
+        return bool(self.lengths.max() > 0)
 
     @property
     def most_gamma(self) -> int:
@@ -110,6 +112,10 @@ class Server:
         if self.strategy.is_tree:
             return self.strategy.verified_tokens
         return 1 + gamma + self.strategy.extra_nodes
+
+    def riders(self, gamma: int) -> int:
+        """What of that rides along also where no draft is found, such as Lookahead's window."""
+        return 0 if gamma == 0 or self.strategy is None else self.strategy.extra_nodes
 
     def nodes(self, gamma: int) -> int:
         """Drafted tokens of a request with a draft of gamma tokens: those of the whole tree, if it is one."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simulator._checks import FloatArray, as_nonnegative, as_probability
+from simulator._checks import FloatArray, as_array, as_nonnegative, as_probability
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -105,9 +105,10 @@ class ServingTimes:
     def __post_init__(self) -> None:
         as_nonnegative("overhead_s", self.overhead_s)
         as_probability("draft_overlap", self.draft_overlap)
-        gammas = len(np.asarray(self.drafting_s)) if np.ndim(self.drafting_s) else 0
+        drafting = _as_numbers("drafting_s", self.drafting_s)
+        gammas = max(len(drafting), 1) if drafting.ndim else 1
         shape = (gammas, np.size(self.passes.requests), np.size(self.passes.contexts))
-        found = as_seconds("drafting_s", self.drafting_s, shape, least=0.0)
+        found = as_seconds("drafting_s", drafting, shape, least=0.0)
         object.__setattr__(self, "drafting_s", found)
 
     @property
@@ -123,8 +124,8 @@ class ServingTimes:
 
 def as_marks(name: str, values: npt.ArrayLike, first: float) -> FloatArray:
     """Marks of an axis, shape [n ≥ 1], rising from `first`; ValueError otherwise."""
-    marks = np.atleast_1d(np.asarray(values, dtype=np.float64))
-    if marks.ndim != 1 or marks[0] != first or not np.isfinite(marks).all():
+    marks = np.atleast_1d(_as_numbers(name, values))
+    if marks.ndim != 1 or not marks.size or marks[0] != first or not np.isfinite(marks).all():
         raise ValueError(
             f"{name} must be finite marks from {first:g} on; got {np.asarray(values)!r:.80}."
         )
@@ -137,7 +138,7 @@ def as_seconds(
     name: str, values: npt.ArrayLike, shape: tuple[int, ...], *, least: float
 ) -> FloatArray:
     """Times of this shape; ValueError for another one and for times below `least`."""
-    times = np.asarray(values, dtype=np.float64)
+    times = _as_numbers(name, values)
     if times.shape != shape:
         raise ValueError(f"{name} must have shape {list(shape)}; got {list(times.shape)}.")
     if times.size and not (np.isfinite(times).all() and times.min() >= least):
@@ -145,6 +146,13 @@ def as_seconds(
             f"{name} must be finite times of at least {least:g} s; got {times.min():g} to {times.max():g}."
         )
     return times
+
+
+def _as_numbers(name: str, values: npt.ArrayLike) -> FloatArray:
+    found = as_array(name, values, "numbers")
+    if found.size and found.dtype.kind not in "iuf":
+        raise ValueError(f"{name} must be numbers; got {values!r:.80}.")
+    return found.astype(np.float64)
 
 
 def between(name: str, marks: FloatArray, values: FloatArray, at: float) -> FloatArray:

@@ -17,7 +17,10 @@ from simulator._positions import TEXTS_AT_ONCE, Source
 from simulator._streams import accepted_from
 from simulator.drafts import Chain
 from simulator.engine import simulate_lengths
+from simulator.flips import flip
 from simulator.mixtures import TEXT_PROCESSES
+from simulator.parallel_candidates import ParallelCandidates
+from simulator.serving.independent_drafts import IndependentDrafts
 from simulator.strategies import Strategy
 from simulator.trace import TraceReplay
 from simulator.trace_walk import outcomes_of
@@ -55,6 +58,13 @@ class Verdicts:
             self._source = Source(law, self._gamma, generator)
         elif not strategy.is_tree and self._gamma < strategy.draft.gamma:
             self._strategy = replace(strategy, draft=Chain(gamma=self._gamma))
+        self._hit = 1.0
+        if isinstance(law, ParallelCandidates):
+            self._hit = law.hit
+            self._strategy = replace(strategy, acceptance=replace(law, hit=1.0))
+        self._independent: IndependentDrafts | None = None
+        if not (strategy.is_tree or isinstance(law, (*TEXT_PROCESSES, ParallelCandidates))):
+            self._independent = IndependentDrafts(self._strategy.conditional_acceptance, generator)
 
     @staticmethod
     def rows_of(tokens: IntArray) -> int:
@@ -73,14 +83,28 @@ class Verdicts:
         if self._recorded is not None:
             return self._from_record(tokens)
         if self._source is None:
-            drawn = simulate_lengths(self._strategy, rounds=texts * longest, rng=self._generator)
-            return drawn.astype(np.int16).reshape(texts, longest)
+            count = int(tokens.sum())
+            drawn = self._each_alone(count)
+            if count == texts * longest:
+                return drawn.reshape(texts, longest)
+            rows = np.zeros((texts, longest), dtype=np.int16)
+            rows[np.arange(longest) < tokens[:, np.newaxis]] = drawn
+            return rows
         self._source.begin(texts)
         positions = self._source.next(texts, longest + self._gamma)
         kept = accepted_from(positions, self._gamma)[:longest].astype(np.int16)
         if positions.found is not None:
             kept[~positions.found[:longest]] = NO_DRAFT
         return np.ascontiguousarray(kept.T)
+
+    def _each_alone(self, count: int) -> Kept:
+        """Drafts that know nothing of one another, shape [count]."""
+        if self._independent is not None:
+            return self._independent.draw(count)
+        drawn = simulate_lengths(self._strategy, rounds=count, rng=self._generator).astype(np.int16)
+        if self._hit < 1.0:
+            drawn[~flip(self._generator, self._hit, count)] = NO_DRAFT
+        return drawn
 
     def _from_record(self, tokens: IntArray) -> Kept:
         assert self._recorded is not None  # noqa: S101
@@ -97,7 +121,10 @@ class Verdicts:
 
 
 def _recorded(trace: TraceReplay, gamma: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Kept tokens at every position of all texts, and where texts begin and end."""
+    """Kept tokens at every position of all texts, and where texts begin and end.
+
+    A draft that went on behind the end of its text counts as far as the text does: another one follows.
+    """
     outcomes = outcomes_of(trace, gamma)
     left = np.repeat(outcomes.behind, outcomes.behind - outcomes.first)
     position = np.concatenate(

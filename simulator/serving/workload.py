@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import numpy as np
-
-from simulator._checks import as_count, as_nonnegative
+from simulator._checks import as_array, as_count, as_nonnegative
 from simulator.serving.lengths import MOST_TOKENS, TOKEN_LENGTHS, TokenLengths
 
 MOST_USERS = 100_000
@@ -33,9 +31,9 @@ class PoissonArrivals:
 
     def __post_init__(self) -> None:
         rate = as_nonnegative("rate_per_s", self.rate_per_s)
-        if not 1e-9 <= rate <= MOST_RATE:
+        if not 1e-5 <= rate <= MOST_RATE:
             raise ValueError(
-                f"rate_per_s must be in [1e-9, {MOST_RATE:.0e}]; got {self.rate_per_s!r}."
+                f"rate_per_s must be in [1e-5, {MOST_RATE:.0e}]; got {self.rate_per_s!r}."
             )
 
 
@@ -114,7 +112,9 @@ class Workload:
         for name in ("prompt", "output"):
             law = getattr(self, name)
             if recorded and law is not None:
-                raise ValueError(f"{name} must be None: recorded arrivals bring their own tokens.")
+                raise ValueError(
+                    f"{name} must be None, as recorded arrivals bring their own tokens; got {law!r:.80}."
+                )
             if not recorded and not isinstance(law, TOKEN_LENGTHS):
                 names = ", ".join(kind.__name__ for kind in TOKEN_LENGTHS)
                 raise ValueError(f"{name} must be one of {names}; got {law!r:.80}.")
@@ -137,6 +137,12 @@ class Workload:
 
 
 def _check_tokens(name: str, values: Sequence[int]) -> None:
-    array = np.asarray(values)
-    if array.dtype.kind not in "iu" or array.min() < 1 or array.max() > MOST_TOKENS:
-        raise ValueError(f"{name} must be whole numbers in [1, {MOST_TOKENS:,}].")
+    found = as_array(name, values, "whole numbers in a row")
+    if (
+        found.ndim == 1
+        and found.dtype.kind in "iu"
+        and 1 <= found.min() <= found.max() <= MOST_TOKENS
+    ):
+        return
+    for index, value in enumerate(values):  # says which one is wrong
+        as_count(f"{name}[{index}]", value, least=1, most=MOST_TOKENS)

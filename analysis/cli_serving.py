@@ -1,0 +1,211 @@
+"""The command on a server under load: requests that come, wait, and share the machine, simulated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from analysis.cli_serving_loads import (
+    AskedLoads,
+    about_gamma,
+    about_loads,
+    at_rates,
+    gamma_of,
+    headline,
+    loads_of,
+)
+from analysis.deployment_options import (
+    DraftOverlap,
+    DraftTexts,
+    HardwareText,
+    KvBits,
+    LogFile,
+    LogGamma,
+    RoundOverhead,
+    StepFile,
+    TargetText,
+    WeightBits,
+)
+from analysis.options import ByDepth, OutputFormat, P
+from analysis.output import Cell, Format, Report, emit
+from analysis.progress import shown_progress
+from analysis.run_options import FigureFile
+from analysis.serving_options import (
+    E2e,
+    EngineName,
+    MostRunning,
+    OutputWords,
+    PromptWords,
+    Rates,
+    Replications,
+    Requests,
+    ServedGamma,
+    ServingSeed,
+    SpeedUp,
+    TokenBudget,
+    Tpot,
+    TraceFile,
+    Ttft,
+    Users,
+    WarmUp,
+)
+
+if TYPE_CHECKING:
+    from analysis.deployment.deployment import Deployment
+    from analysis.serving.tables import ServerPair
+    from simulator.serving import Engine
+
+_PAIRED = (
+    "Gains are times without / with speculation on the same arrivals; intervals are 95 % over {} runs. tpot is "
+    "time per token behind the first, itl the gap between chunks as a reader sees them."
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to `specdec`."""
+    app.command(name="serving")(serving_command)
+
+
+def serving_command(
+    target: TargetText = None,
+    hardware: HardwareText = None,
+    draft: DraftTexts = None,
+    steps: StepFile = None,
+    p: P = None,
+    by_depth: ByDepth = None,
+    log: LogFile = None,
+    log_gamma: LogGamma = None,
+    gamma: ServedGamma = None,
+    rate: Rates = None,
+    users: Users = None,
+    trace: TraceFile = None,
+    speed_up: SpeedUp = None,
+    prompt_tokens: PromptWords = "512",
+    output_tokens: OutputWords = "geometric:256",
+    most_running: MostRunning = None,
+    token_budget: TokenBudget = None,
+    ttft: Ttft = None,
+    tpot: Tpot = None,
+    e2e: E2e = None,
+    requests: Requests = None,
+    replications: Replications = 6,
+    warm_up: WarmUp = None,
+    engine: EngineName = "auto",
+    weight_bits: WeightBits = 16.0,
+    kv_bits: KvBits = 16.0,
+    overhead_s: RoundOverhead = 0.0,
+    draft_overlap: DraftOverlap = 0.0,
+    seed: ServingSeed = 0,
+    figure: FigureFile = None,
+    output: OutputFormat = Format.TABLE,
+) -> None:
+    """Simulate a server under load, with speculation and without: waiting, latency, and where it turns."""
+    from analysis.cli_costs import Words  # noqa: PLC0415
+    from analysis.cli_deployments import deployments_of  # noqa: PLC0415
+    from analysis.serving import loads, report  # noqa: PLC0415
+    from analysis.serving.tables import server_of  # noqa: PLC0415
+    from simulator.serving import LatencyObjective  # noqa: PLC0415
+    from simulator.serving.run import ENGINES  # noqa: PLC0415
+
+    if engine not in ENGINES:
+        raise ValueError(f"--engine must be one of {', '.join(ENGINES)}; got {engine!r:.40}.")
+    if draft is not None and len(draft) > 1:
+        raise ValueError(f"--draft must be given once; got {len(draft)}.")
+    if figure is not None:
+        from analysis.runs.report import figure_kind  # noqa: PLC0415
+
+        figure_kind(figure)  # before the work, not after it
+        if trace is not None:
+            raise ValueError("--figure is for several loads; --trace is one.")
+    asked = AskedLoads(
+        rate=rate, users=users, trace=trace, speed_up=speed_up, prompt=prompt_tokens, output=output_tokens
+    )  # fmt: skip
+    given, lengths = loads_of(asked)
+    objective = LatencyObjective(ttft_s=ttft, tpot_s=tpot, e2e_s=e2e)
+    held = loads.mean_held(lengths)
+    (deployment,), costs = deployments_of(
+        Words(
+            target=target, hardware=hardware, drafts=tuple(draft or ()), steps=steps,
+            weight_bits=weight_bits, kv_bits=kv_bits, overhead_s=overhead_s,
+            draft_overlap=draft_overlap, p=p, by_depth=by_depth, log=log, log_gamma=log_gamma,
+            context=round(held), seed=seed,
+        )
+    )  # fmt: skip
+    pair = server_of(
+        deployment, gamma=gamma_of(gamma, deployment, held, most_running), most_running=most_running,
+        most_prompt=lengths.most_prompt, most_output=lengths.most_output,
+        token_budget=token_budget, held=held,
+    )  # fmt: skip
+    kind: Engine = engine
+    with shown_progress("serving") as progress:
+        limits = loads.stable_limits(pair, lengths, rng=seed, requests=requests, engine=kind)
+        points = loads.compare_loads(
+            pair, given or at_rates(loads.usual_rates(limits), lengths), rng=seed, limits=limits,
+            requests=requests, warm_up=warm_up, replications=replications, objective=objective,
+            engine=kind, progress=progress,
+        )  # fmt: skip
+    if figure is not None:
+        from analysis.runs.figures import save  # noqa: PLC0415
+        from analysis.serving.figures import times_over_load  # noqa: PLC0415
+
+        save(times_over_load(points, title=deployment.name), figure)
+    sections = (
+        report.loads_section(points, objective=objective.asks),
+        report.times_section(points),
+        report.limits_section(pair, limits, output_tokens=loads.mean_lengths(lengths)[1]),
+    )
+    drafts = pair.speculative.lengths[1:]
+    emit(
+        Report(
+            command="serving",
+            parameters=_parameters(asked, deployment, (target, hardware, draft), seed, pair),
+            sections=sections,
+            headline=headline(points, limits),
+            notes=(
+                *about_gamma(gamma, pair),
+                _PAIRED.format(replications),
+                *report.unstable_notes(points),
+                *about_loads(points, limits, lengths),
+                *pair.notes,
+                *costs.notes,
+                *costs.outside((1, pair.plain.most_running), held, int(drafts.max())),
+            ),
+        ),
+        output,
+    )
+
+
+def _parameters(
+    asked: AskedLoads,
+    deployment: Deployment,
+    words: tuple[str | None, str | None, list[str] | None],
+    seed: int,
+    pair: ServerPair,
+) -> tuple[tuple[str, Cell], ...]:
+    target, hardware, _ = words
+    traced = asked.trace is not None
+    return (
+        ("target", target),
+        ("hardware", hardware),
+        ("draft", deployment.name),
+        ("gamma", _lengths_text(pair)),
+        ("prompt_tokens", None if traced else asked.prompt),
+        ("output_tokens", None if traced else asked.output),
+        ("rate", asked.rate),
+        ("users", asked.users),
+        ("trace", None if asked.trace is None else str(asked.trace)),
+        ("speed_up", asked.speed_up),
+        ("token_budget", pair.plain.token_budget),
+        ("seed", seed),
+    )
+
+
+def _lengths_text(pair: ServerPair) -> str:
+    """The draft length, or the schedule, as it is served."""
+    from analysis.planning.schedule import Schedule  # noqa: PLC0415
+
+    lengths = pair.speculative.lengths[1:].tolist()
+    if len(set(lengths)) == 1:
+        return str(lengths[0])
+    return Schedule.of_points(range(1, len(lengths) + 1), lengths).text

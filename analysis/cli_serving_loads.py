@@ -1,0 +1,169 @@
+"""What a served load is called: options become loads and draft lengths, results become sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analysis.deployment_options import batches_of
+from analysis.options import numbers
+
+if TYPE_CHECKING:
+    from analysis.deployment.deployment import Deployment
+    from analysis.planning.schedule import Schedule
+    from analysis.serving.tables import ServerPair
+    from simulator import Estimate
+    from simulator.serving import Arrivals, ServingComparison, Workload
+
+_BELOW = (
+    "Below both stable limits the server gives the tokens per second that are asked of it, with speculation or "
+    "without: throughput can gain only in the limit, {:.3g} with / without."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedLoads:
+    """The loads in words."""
+
+    rate: str | None
+    users: str | None
+    trace: Path | None
+    speed_up: float | None
+    prompt: str
+    output: str
+
+
+def loads_of(asked: AskedLoads) -> tuple[tuple[Workload, ...], Workload]:
+    """The loads that were asked for, none for automatic rates, and one with their lengths."""
+    from analysis.serving.length_words import token_lengths  # noqa: PLC0415
+    from analysis.serving.trace_file import read_arrivals  # noqa: PLC0415
+    from simulator.serving import ClosedLoop, Workload  # noqa: PLC0415
+
+    named = {"--rate": asked.rate, "--users": asked.users, "--trace": asked.trace}
+    given = [option for option, value in named.items() if value is not None]
+    if len(given) > 1:
+        raise ValueError(f"give one of --rate, --users and --trace; got {' and '.join(given)}.")
+    if asked.speed_up is not None and asked.trace is None:
+        raise ValueError("--speed-up belongs to --trace FILE; got it alone.")
+    if asked.trace is not None:
+        recorded = read_arrivals(asked.trace)
+        if asked.speed_up is not None:
+            recorded = recorded.scaled(asked.speed_up)
+        load = Workload(arrivals=recorded)
+        return (load,), load
+    lengths = Workload(
+        arrivals=ClosedLoop(users=1),
+        prompt=token_lengths("--prompt-tokens", asked.prompt),
+        output=token_lengths("--output-tokens", asked.output),
+    )
+    if asked.users is not None:
+        users = sorted(set(batches_of(asked.users, "--users")))
+        loops = (ClosedLoop(users=each) for each in users)
+        return tuple(_with(lengths, loop) for loop in loops), lengths
+    if asked.rate is None or asked.rate.strip().lower() == "auto":
+        return (), lengths
+    return at_rates(sorted(set(numbers("--rate", asked.rate))), lengths), lengths
+
+
+def at_rates(rates: Sequence[float], lengths: Workload) -> tuple[Workload, ...]:
+    """Poisson arrivals at these rates, with the lengths of another load."""
+    from simulator.serving import PoissonArrivals  # noqa: PLC0415
+
+    return tuple(_with(lengths, PoissonArrivals(rate_per_s=rate)) for rate in rates)
+
+
+def _with(lengths: Workload, arrivals: Arrivals) -> Workload:
+    return replace(lengths, arrivals=arrivals)
+
+
+def gamma_of(
+    text: str | None, deployment: Deployment, held: float, most_running: int | None
+) -> int | Schedule | None:
+    """The draft length or schedule of --gamma."""
+    from analysis.planning.schedule import Schedule  # noqa: PLC0415
+
+    if text is None:
+        return None
+    words = text.strip().lower()
+    if words == "plan":
+        return _planned(deployment, held, most_running)
+    if ":" in words:
+        return Schedule.read(words)
+    try:
+        return int(words)
+    except ValueError:
+        raise ValueError(
+            f'--gamma must be a number, a schedule such as "1-16:3, 17-:0", or plan; got {text!r:.60}.'
+        ) from None
+
+
+def _planned(deployment: Deployment, held: float, most_running: int | None) -> Schedule:
+    from analysis.planning.planner import plan  # noqa: PLC0415
+    from analysis.serving.tables import USUAL_RUNNING  # noqa: PLC0415
+
+    cap = USUAL_RUNNING if most_running is None else most_running
+    deployment.check_batch(1, held, drafting=True)
+    last = int(min(cap, deployment.most_requests(held)))
+    batches = sorted({*(2**n for n in range(17) if 2**n < last), last})
+    return plan(deployment, batches, context=held).schedule()
+
+
+def headline(points: Sequence[ServingComparison], limits: tuple[Estimate, Estimate]) -> str:
+    """Where speculation turns, and what the server can take on both sides."""
+    from analysis.serving.turning import turning_rate  # noqa: PLC0415
+
+    fast, slow = limits
+    said = (
+        f"The server is stable up to {slow.value:.3g} requests/s without speculation and {fast.value:.3g} "
+        f"with it ({fast.value / slow.value:.2f} of that)."
+    )
+    first = points[0]
+    if first.rate_per_s is None and first.users is None:
+        gain = first.gain_e2e
+        return (
+            said
+            if gain is None
+            else f"On the recorded arrivals end-to-end times gain {gain}. {said}"
+        )
+    return f"{turning_rate(points).sentence} {said}"
+
+
+def about_gamma(text: str | None, pair: ServerPair) -> tuple[str, ...]:
+    """Which draft length was taken where none was asked for."""
+    if text is not None:
+        return ()
+    said = (
+        f"γ = {pair.speculative.most_gamma} is the fastest for a request alone, kept at every batch; "
+        "--gamma plan takes the fastest at each."
+    )
+    return (said,)
+
+
+def about_loads(
+    points: Sequence[ServingComparison],
+    limits: tuple[Estimate, Estimate],
+    lengths: Workload,
+) -> tuple[str, ...]:
+    """What the kind of load means for the numbers."""
+    from simulator.serving import RecordedArrivals  # noqa: PLC0415
+
+    fast, slow = limits
+    arrivals = lengths.arrivals
+    if isinstance(arrivals, RecordedArrivals):
+        long = arrivals.arrival_s[-1]
+        rate = len(arrivals.arrival_s) / long if long else float("inf")
+        said = [
+            "The arrivals are the same in every run, only what drafts keep differs: intervals are of that."
+        ]
+        over = [name for name, limit in (("without", slow), ("with", fast)) if rate >= limit.value]
+        if over:
+            said.append(
+                f"The record brings {rate:.3g} requests/s, beyond the stable limit {' and '.join(over)} "
+                "speculation: its queue grows, and times are those of a record of this length."
+            )
+        return tuple(said)
+    if points[0].users is not None:
+        return ("Users ask again at once: every number of them is stable.",)
+    return (_BELOW.format(fast.value / slow.value),)

@@ -1,0 +1,159 @@
+"""Servers under load as tables of a report: what every load saw, with speculation and without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from analysis.output import Cell, Row, Section
+from analysis.serving.tables import ServerPair
+from simulator import Estimate
+from simulator.serving import LatencyEstimate, ServingComparison, ServingEstimates
+
+_TIMES: tuple[tuple[str, Callable[[ServingEstimates], LatencyEstimate]], ...] = (
+    ("ttft", lambda side: side.ttft),
+    ("tpot", lambda side: side.tpot),
+    ("itl", lambda side: side.itl),
+    ("e2e", lambda side: side.e2e),
+    ("waiting", lambda side: side.waiting),
+)
+_LEVELS = ("mean_s", "p50_s", "p95_s", "p99_s")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingTables:
+    """How the tables call a load: its column, and its value at a point."""
+
+    column: str
+    value: Callable[[ServingComparison], Cell]
+
+
+def axis_of(points: Sequence[ServingComparison]) -> ServingTables:
+    """Rates, users or recorded arrivals: what the loads differ by."""
+    if points[0].rate_per_s is not None:
+        return ServingTables(column="rate_per_s", value=lambda point: point.rate_per_s)
+    if points[0].users is not None:
+        return ServingTables(column="users", value=lambda point: point.users)
+    return ServingTables(column="arrivals", value=lambda _: "recorded")
+
+
+def loads_section(
+    points: Sequence[ServingComparison], *, objective: bool, name: str = "loads"
+) -> Section:
+    """A row per load: who is stable, mean times of both sides, gains with intervals, throughput and batch.
+
+    Gains are time without / time with speculation on the same arrivals; cells are empty where a side is
+    not stable. Goodput and the share of requests that kept the objective are columns where one was set.
+    """
+    axis = axis_of(points)
+    gains = ("e2e", "ttft", "tpot")
+    columns = [axis.column, "stable_plain", "stable", "e2e_s_plain", "e2e_s"]
+    columns += [f"gain_{gain}{end}" for gain in gains for end in ("", "_low", "_high")]
+    columns += ["throughput_ratio", "throughput_low", "throughput_high"]
+    sides = ["tokens_per_s", "requests_per_s", "mean_batch", "busy_share"]
+    sides += ["goodput_per_s", "met_share"] if objective else []
+    columns += [f"{side}{end}" for side in sides for end in ("_plain", "")]
+    columns.append("tokens_per_round")
+    wide = [
+        column
+        for column in columns
+        if column.startswith(("requests_per_s", "busy_share", "throughput_"))
+        or column.endswith(("_low", "_high"))
+        or column in {"tokens_per_round", "gain_ttft", "gain_tpot"}
+    ]
+    shown = {"gain_e2e_low", "gain_e2e_high"}
+    wide += ["mean_batch_plain", "mean_batch", "tokens_per_s_plain", "tokens_per_s"] * objective
+    return Section(
+        name=name,
+        columns=tuple(columns),
+        rows=tuple(_load_row(axis.value(point), point, gains, sides) for point in points),
+        too_wide=tuple(column for column in wide if column not in shown),
+    )
+
+
+def times_section(points: Sequence[ServingComparison], *, name: str = "times") -> Section:
+    """A row per load and measure: mean with its interval, median and high percentiles of both sides [s]."""
+    axis = axis_of(points)
+    columns = [axis.column, "measure"]
+    for level in _LEVELS:
+        columns += [f"{level}_plain", level]
+    ends = ["mean_low_plain", "mean_high_plain", "mean_low", "mean_high"]
+    rows: list[Row] = []
+    for point in points:
+        if point.plain is None and point.speculative is None:
+            continue  # stable on neither side: the loads say so
+        for measure, of in _TIMES:
+            sides = [
+                None if side is None else of(side) for side in (point.plain, point.speculative)
+            ]
+            cells: list[Cell] = [axis.value(point), measure]
+            for level in _LEVELS:
+                cells += [None if side is None else getattr(side, level).value for side in sides]
+            for side in sides:
+                cells += (None, None) if side is None else _ends(side.mean_s)
+            rows.append(tuple(cells))
+    return Section(
+        name=name, columns=(*columns, *ends), rows=tuple(rows), too_wide=tuple(ends), grouped=True
+    )
+
+
+def limits_section(
+    pair: ServerPair,
+    limits: tuple[Estimate, Estimate],
+    *,
+    output_tokens: float,
+    name: str = "stable_limits",
+) -> Section:
+    """A row per side: the most requests, and tokens, per second that it can be sent for long."""
+    rows = []
+    for side, server, limit in (
+        ("without", pair.plain, limits[1]),
+        ("with speculation", pair.speculative, limits[0]),
+    ):
+        low, high = _ends(limit)
+        rows.append(
+            (side, server.most_running, limit.value, low, high, output_tokens * limit.value)
+        )
+    return Section(
+        name=name,
+        columns=("side", "most_running", "requests_per_s", "low", "high", "tokens_per_s"),
+        rows=tuple(rows),
+    )
+
+
+def unstable_notes(points: Sequence[ServingComparison]) -> tuple[str, ...]:
+    """Which loads a side cannot take, and what it can."""
+    said = []
+    for name, side, limit in (
+        ("Without speculation", "plain", "plain_limit"),
+        ("With speculation", "speculative", "limit"),
+    ):
+        beyond = [p for p in points if p.rate_per_s is not None and getattr(p, side) is None]
+        if beyond:
+            rates = ", ".join(f"{p.rate_per_s:g}" for p in beyond)
+            said.append(
+                f"{name} the server is not surely stable at {rates} requests/s: it answers "
+                f"{getattr(beyond[0], limit)} at most, and beyond that its queue grows for ever."
+            )
+    return tuple(said)
+
+
+def _load_row(
+    load: Cell, point: ServingComparison, gains: Sequence[str], sides: Sequence[str]
+) -> Row:
+    both = (point.plain, point.speculative)
+    recorded = point.rate_per_s is None and point.users is None  # may well be too many: a note says
+    stable = [None if recorded else side is not None for side in both]
+    cells: list[Cell] = [load, *stable]
+    cells += [None if side is None else side.e2e.mean_s.value for side in both]
+    for gain in (*(getattr(point, f"gain_{name}") for name in gains), point.throughput_ratio):
+        cells += (None, None, None) if gain is None else (gain.value, *_ends(gain))
+    for name in sides:
+        cells += [None if side is None else getattr(side, name).value for side in both]
+    fast = point.speculative
+    cells.append(None if fast is None else fast.tokens_per_round.value)
+    return tuple(cells)
+
+
+def _ends(value: Estimate) -> tuple[float | None, float | None]:
+    return (None, None) if value.interval is None else value.interval

@@ -1,0 +1,234 @@
+"""Recorded arrivals from a file: when each request came, and its tokens; CSV or JSON lines."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from analysis.table_file import TableFileError
+from simulator.serving import RecordedArrivals
+from simulator.serving.lengths import MOST_TOKENS
+
+
+class TraceFileError(TableFileError):
+    """A trace that cannot be used: names the file, the line and what is wrong."""
+
+
+MOST_ROWS = 1_000_000
+LARGEST = 500_000_000  # bytes
+_LONGEST_LINE = 10_000_000  # bytes; traces may carry hashes of their prompts' blocks
+_LONGEST_CELL = 100
+_ARRIVAL = {
+    "arrival_s": 1.0, "arrived_at": 1.0, "arrival_time": 1.0, "arrival_time_s": 1.0, "timestamp_s": 1.0,
+    "arrival_ms": 1e-3, "arrival_time_ms": 1e-3, "timestamp_ms": 1e-3, "timestamp": None,
+}  # fmt: skip
+_PROMPT = (
+    "prompt_tokens", "contexttokens", "context_tokens", "input_tokens", "input_length", "prompt_len",
+    "num_prefill_tokens", "request_tokens",
+)  # fmt: skip
+_OUTPUT = (
+    "output_tokens", "generatedtokens", "generated_tokens", "output_length", "completion_tokens",
+    "output_len", "num_decode_tokens", "response_tokens",
+)  # fmt: skip
+_ROWS = (
+    "arrival (arrival_s, timestamp), prompt (prompt_tokens, ContextTokens, input_length) and output "
+    "(output_tokens, GeneratedTokens, output_length)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Columns:
+    """How this file calls the three columns; `scale` turns its times into seconds."""
+
+    arrival: str
+    prompt: str
+    output: str
+    scale: float
+
+
+def read_arrivals(source: Path | BinaryIO, *, name: str | None = None) -> RecordedArrivals:
+    r"""The requests of a trace: CSV with a header, or an object on each line (JSON lines).
+
+    Columns are found by their usual names, in any spelling of capitals: `arrival_s` or `timestamp` (Azure's
+    TIMESTAMP with dates), `prompt_tokens`, `ContextTokens`, `input_tokens` or `input_length`,
+    `output_tokens`, `GeneratedTokens` or `output_length`. Times are seconds, dates in ISO form (without a
+    zone: UTC), or milliseconds where the name ends in _ms; `timestamp` of JSON lines is milliseconds, as
+    in Mooncake's traces. The first arrival becomes 0. Other columns are not looked at.
+
+    At most 1,000,000 requests and 500 MB are read, line by line. Raises TraceFileError naming file and line
+    for a column that is missing, anything that is no time or no count of 1 to 1,000,000 tokens, and
+    arrivals that fall; OSError if the file cannot be opened.
+
+    >>> trace = read_arrivals(io.BytesIO(
+    ...     b"TIMESTAMP,ContextTokens,GeneratedTokens\n"
+    ...     b"2023-11-16 18:15:46.6805900,374,44\n2023-11-16 18:15:50.6805900,396,109\n"))
+    >>> trace.arrival_s, trace.prompt_tokens, trace.output_tokens
+    ((0.0, 4.0), (374, 396), (44, 109))
+    """
+    with ExitStack() as stack:
+        if isinstance(source, Path):
+            shown = str(source) if name is None else name
+            stream: BinaryIO = stack.enter_context(source.open("rb"))
+        else:
+            shown, stream = name or "trace", source
+        return _read(stream, shown)
+
+
+def _read(stream: BinaryIO, name: str) -> RecordedArrivals:
+    arrivals: list[float] = []
+    prompts: list[int] = []
+    outputs: list[int] = []
+    columns: _Columns | None = None
+    before = -math.inf
+    for number, row, is_json in _rows(stream, name):
+        if columns is None:
+            columns = _columns(tuple(row), name, number, is_json=is_json)
+        if len(arrivals) == MOST_ROWS:
+            raise TraceFileError(f"{name}: a trace must have at most {MOST_ROWS:,} requests.")
+        now = _time(row.get(columns.arrival), columns, name, number)
+        if now < before:
+            raise TraceFileError(
+                f"{name}, line {number}: arrivals must not fall; sort the trace by {columns.arrival}."
+            )
+        before = now
+        arrivals.append(now)
+        prompts.append(_tokens(row.get(columns.prompt), columns.prompt, name, number))
+        outputs.append(_tokens(row.get(columns.output), columns.output, name, number))
+    if not arrivals:
+        raise TraceFileError(f"{name} has no requests; expected columns for {_ROWS}.")
+    return RecordedArrivals(
+        arrival_s=tuple(time - arrivals[0] for time in arrivals),
+        prompt_tokens=tuple(prompts),
+        output_tokens=tuple(outputs),
+    )
+
+
+def _rows(stream: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, object], bool]]:
+    """Rows by column in lower case, with their line and whether they are JSON."""
+    lines = _lines(stream, name)
+    first = next(((n, text) for n, text in lines if text.strip()), None)
+    if first is None:
+        return
+    number, text = first
+    if text.lstrip().startswith("{"):
+        yield number, _object(text, name, number), True
+        for number, text in lines:
+            if text.strip():
+                yield number, _object(text, name, number), True
+        return
+    header = [_key(cell) for cell in _cells(text, name, number)]
+    for number, text in lines:
+        if not text.strip():
+            continue
+        cells = _cells(text, name, number)
+        if len(cells) != len(header):
+            raise TraceFileError(
+                f"{name}, line {number}: expected {len(header)} cells as in the header; got {len(cells)}."
+            )
+        yield number, dict(zip(header, cells, strict=True)), False
+
+
+def _lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
+    read, number = 0, 0
+    while line := stream.readline(_LONGEST_LINE + 1):
+        number += 1
+        read += len(line)
+        if len(line) > _LONGEST_LINE:
+            raise TraceFileError(
+                f"{name}, line {number}: a line must have at most {_LONGEST_LINE:,} bytes."
+            )
+        if read > LARGEST:
+            raise TraceFileError(f"{name}: a trace must have at most {LARGEST:,} bytes.")
+        try:
+            yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError:
+            raise TraceFileError(f"{name}, line {number}: is not text (UTF-8).") from None
+
+
+def _object(text: str, name: str, number: int) -> dict[str, object]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise TraceFileError(
+            f"{name}, line {number}: expected an object in JSON, one on each line."
+        )
+    return {_key(key): value for key, value in found.items()}
+
+
+def _key(name: str) -> str:
+    return name.strip().lower().replace(" ", "_")
+
+
+def _cells(text: str, name: str, number: int) -> list[str]:
+    try:
+        return next(csv.reader(io.StringIO(text)), [])
+    except csv.Error:
+        raise TraceFileError(f"{name}, line {number}: is not a row of a CSV file.") from None
+
+
+def _columns(names: Sequence[str], file: str, number: int, *, is_json: bool) -> _Columns:
+    arrival = next((each for each in _ARRIVAL if each in names), None)
+    prompt = next((each for each in _PROMPT if each in names), None)
+    output = next((each for each in _OUTPUT if each in names), None)
+    if arrival is None or prompt is None or output is None:
+        missing = [
+            what
+            for what, found in (("arrival", arrival), ("prompt", prompt), ("output", output))
+            if found is None
+        ]
+        raise TraceFileError(
+            f"{file}, line {number}: no column for {' and '.join(missing)}; expected one each for {_ROWS}."
+        )
+    scale = _ARRIVAL[arrival]
+    if scale is None:  # `timestamp` alone: traces of JSON lines print milliseconds
+        scale = 1e-3 if is_json else 1.0
+    return _Columns(arrival=arrival, prompt=prompt, output=output, scale=scale)
+
+
+def _time(value: object, columns: _Columns, file: str, number: int) -> float:
+    seconds = math.nan
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        seconds = float(value) * columns.scale if abs(value) < 1e18 else math.nan
+    elif isinstance(value, str) and len(value) <= _LONGEST_CELL:
+        try:
+            seconds = float(value) * columns.scale
+        except ValueError:
+            seconds = _date(value.strip())
+    if not (math.isfinite(seconds) and abs(seconds) < 1e12):
+        raise TraceFileError(
+            f"{file}, line {number}: {columns.arrival} must be seconds, milliseconds or an ISO date; "
+            f"got {value!r:.60}."
+        )
+    return seconds
+
+
+def _date(text: str) -> float:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return math.nan
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+def _tokens(value: object, column: str, file: str, number: int) -> int:
+    count: float = 0
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        count = value
+    elif isinstance(value, str) and len(value) <= _LONGEST_CELL and value.strip().isdecimal():
+        count = int(value)
+    if not (1 <= count <= MOST_TOKENS and count == int(count)):
+        raise TraceFileError(
+            f"{file}, line {number}: {column} must be a whole number of 1 to {MOST_TOKENS:,} tokens; "
+            f"got {value!r:.60}."
+        )
+    return int(count)

@@ -1,0 +1,141 @@
+"""Recorded arrivals from files: the usual forms, exactly; damaged and hostile ones with one sentence."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from analysis.serving import trace_file
+from analysis.serving.trace_file import TraceFileError, read_arrivals
+
+
+def read(text):
+    return read_arrivals(io.BytesIO(text.encode() if isinstance(text, str) else text), name="t")
+
+
+def columns(trace):
+    return trace.arrival_s, trace.prompt_tokens, trace.output_tokens
+
+
+WANTED = ((0.0, 0.5, 2.0), (10, 20, 30), (1, 2, 3))
+FORMS = {
+    "ours": "arrival_s,prompt_tokens,output_tokens\n7,10,1\n7.5,20,2\n9,30,3\n",
+    "milliseconds": "arrival_ms,prompt_tokens,output_tokens\n7000,10,1\n7500,20,2\n9000,30,3\n",
+    "Azure": (
+        "TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-16 18:17:03.9799600,10,1\r\n"
+        "2023-11-16 18:17:04.4799600,20,2\r\n2023-11-16 18:17:05.9799600,30,3\r\n"
+    ),
+    "dates with a zone": (
+        "timestamp,input_tokens,output_tokens\n2024-05-12T00:00:00+00:00,10,1\n"
+        "2024-05-12T02:00:00.5+02:00,20,2\n2024-05-12T00:00:02Z,30,3\n"
+    ),
+    "BurstGPT": (
+        "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+        "5,ChatGPT,10,1,11,Conversation log\n5.5,GPT-4,20,2,22,API log\n7,ChatGPT,30,3,33,API log\n"
+    ),
+    "Mooncake": (
+        '{"timestamp": 27482, "input_length": 10, "output_length": 1, "hash_ids": [46, 47]}\n'
+        '{"timestamp": 27982, "input_length": 20, "output_length": 2, "hash_ids": []}\n\n'
+        '{"timestamp": 29482, "input_length": 30, "output_length": 3}\n'
+    ),
+    "JSON lines in seconds": "".join(
+        json.dumps({"arrival_s": t, "prompt_tokens": p, "output_tokens": o}) + "\n"
+        for t, p, o in ((1.0, 10, 1), (1.5, 20, 2.0), (3, "30", "3"))
+    ),
+    "quoted, spaced, with a mark": (
+        '\ufeff"output_tokens", Prompt_Tokens ,"note",arrival_s\n1,10,"a, b",-1\n2, 20 ,,-0.5\n3,30,,1\n'
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_usual_forms(form):
+    found = columns(read(FORMS[form]))
+    assert found[0] == pytest.approx(WANTED[0], abs=1e-6)
+    assert found[1:] == WANTED[1:]
+
+
+def test_a_file_by_its_path(tmp_path):
+    file = tmp_path / "trace.csv"
+    file.write_text(FORMS["ours"])
+    assert columns(read_arrivals(file)) == WANTED
+    with pytest.raises(OSError, match="absent"):
+        read_arrivals(tmp_path / "absent.csv")
+    file.write_text("arrival_s,prompt_tokens,output_tokens\n0,0,1\n")
+    with pytest.raises(TraceFileError, match=r"trace\.csv, line 2: prompt_tokens must be a whole"):
+        read_arrivals(file)
+
+
+HEADER = "arrival_s,prompt_tokens,output_tokens\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "t has no requests"),
+        ("\n \n", "t has no requests"),
+        (HEADER, "t has no requests"),
+        ("time,prompt_tokens,output_tokens\n1,2,3\n", "line 2: no column for arrival; expected"),
+        ("arrival_s,tokens\n1,2\n", "line 2: no column for prompt and output"),
+        (HEADER + "0,5,5\n1,5\n", "line 3: expected 3 cells as in the header; got 2"),
+        (HEADER + "2,5,5\n1,5,5\n", "line 3: arrivals must not fall; sort the trace by arrival_s"),
+        (HEADER + "soon,5,5\n", "line 2: arrival_s must be seconds, milliseconds or an ISO date; got 'soon'"),
+        (HEADER + "nan,5,5\n", "line 2: arrival_s must be"),
+        (HEADER + "1e300,5,5\n", "line 2: arrival_s must be"),
+        (HEADER + "0,5,0\n", "line 2: output_tokens must be a whole number of 1 to 1,000,000 tokens; got '0'"),
+        (HEADER + "0,1.5,1\n", "line 2: prompt_tokens must be"),
+        (HEADER + "0,-5,1\n", "line 2: prompt_tokens must be"),
+        (HEADER + "0,,1\n", "line 2: prompt_tokens must be"),
+        (HEADER + "0,1000001,1\n", "line 2: prompt_tokens must be"),
+        (HEADER + f"0,{'9' * 5000},1\n", "line 2: prompt_tokens must be"),
+        ('{"timestamp": 1}\n', "line 1: no column for prompt and output"),
+        ('{"timestamp": true, "input_length": 1, "output_length": 1}\n', "line 1: timestamp must be"),
+        ('{"timestamp": 1, "input_length": NaN, "output_length": 1}\n', "line 1: input_length must be"),
+        ('{"timestamp": 1, "input_length": 1e999, "output_length": 1}\n', "line 1: input_length must be"),
+        ('{"timestamp": 1, "input_length": true, "output_length": 1}\n', "line 1: input_length must be"),
+        ('{"timestamp": 1, "input_length": [1], "output_length": 1}\n', "line 1: input_length must be"),
+        ('{"timestamp": 1, "input_length": 1, "output_length": 1}\nx\n', "line 2: expected an object in JSON"),
+        ('{"a":' * 20_000 + "\n", "line 1: expected an object in JSON"),
+        (HEADER.encode() + b"\xff\xfe,1,1\n", "line 2: is not text"),
+    ],
+)  # fmt: skip
+def test_damage_is_named_with_its_line(text, said):
+    with pytest.raises(TraceFileError) as found:
+        read(text)
+    assert str(found.value).startswith("t")
+    assert said in str(found.value)
+    assert "\n" not in str(found.value)
+    assert len(str(found.value)) < 400
+
+
+def test_reading_is_bounded(monkeypatch):
+    monkeypatch.setattr(trace_file, "MOST_ROWS", 3)
+    assert len(read(HEADER + "0,1,1\n" * 3).arrival_s) == 3
+    with pytest.raises(TraceFileError, match="at most 3 requests"):
+        read(HEADER + "0,1,1\n" * 4)
+    monkeypatch.setattr(trace_file, "LARGEST", 50)
+    with pytest.raises(TraceFileError, match="at most 50 bytes"):
+        read(HEADER + "0,1,1\n" * 3)
+    monkeypatch.setattr(trace_file, "_LONGEST_LINE", 20)
+    with pytest.raises(TraceFileError, match="line 1: a line must have at most 20 bytes"):
+        read(HEADER)
+
+
+def test_a_line_without_an_end_is_not_read_whole(monkeypatch):
+    class Endless(io.RawIOBase):
+        """Gives as much as it is asked for."""
+
+        given = 0
+
+        def readline(self, size=-1):
+            assert size > 0
+            self.given += size
+            return b"x" * size
+
+    monkeypatch.setattr(trace_file, "_LONGEST_LINE", 1000)
+    endless = Endless()
+    with pytest.raises(TraceFileError, match="at most 1,000 bytes"):
+        read_arrivals(endless)
+    assert endless.given <= 1001
