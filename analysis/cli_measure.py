@@ -26,6 +26,7 @@ from analysis.run_options import (
     NgramsFromPrompt,
     Order,
     Out,
+    Peer,
     Prompts,
     Repeats,
     Resume,
@@ -81,6 +82,7 @@ def measure_command(
     threads: Threads = None,
     allow_lossy: AllowLossy = False,  # noqa: FBT002
     resume: Resume = False,  # noqa: FBT002
+    peer: Peer = None,
     output: OutputFormat = Format.TABLE,
 ) -> None:
     """Run actual models: plain decoding and every draft length on the same prompts, into a folder."""
@@ -124,6 +126,13 @@ def measure_command(
         candidates=candidates,
         ngrams_from_prompt=ngrams_from_prompt,
     )
+    if peer is not None:
+        from analysis.cli_peer import measure_peer  # noqa: PLC0415
+
+        measure_peer(
+            peer, settings, out, prompts=prompts, threads=threads, resume=resume, output=output
+        )
+        return
     with run_errors(), shown_progress("measuring") as progress:
         made = []
 

@@ -125,6 +125,14 @@ Threads = Annotated[
 AllowLossy = Annotated[
     bool, typer.Option("--allow-lossy", help="Let a rule run that changes what the target says.")
 ]
+Peer = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Measure another library's loop on the same models in turns with ours, into FOLDER/peer.json, "
+        "and nothing else: transformers (its assisted generation, or prompt lookup).",
+    ),
+]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue the unfinished run in FOLDER.")]
 
 

@@ -243,7 +243,7 @@ def _drafter(
             from_prompt=settings.ngrams_from_prompt,
         )
     if draft is None:
-        return PromptLookup()
+        return PromptLookup(keep_place=True)
     picked = picked_by(settings)
     if picked not in {"drawn", "chosen"}:
         raise ValueError(f"a draft model draws or chooses a chain; its tokens cannot be {picked}.")

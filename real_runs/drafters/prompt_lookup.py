@@ -20,6 +20,9 @@ class PromptLookup:
     the end of the text goes on into what it has just copied, so that a draft is either empty or of
     full length; transformers' stops there.
 
+    With `keep_place` the occurrence that the last copy has arrived at goes before the latest one, if it
+    is as long: a text that repeats another with changes goes on where it was.
+
     Each token of the text costs `longest_ngram` entries of a dictionary, each draft as many
     look-ups, however long the text is. The confidence of a copied token is 1: there is no
     distribution. Raises ValueError unless 1 <= shortest_ngram <= longest_ngram.
@@ -31,11 +34,15 @@ class PromptLookup:
     array([7, 8, 5, 6, 7, 8])
     """
 
-    def __init__(self, longest_ngram: int = 3, shortest_ngram: int = 1) -> None:
+    def __init__(
+        self, longest_ngram: int = 3, shortest_ngram: int = 1, *, keep_place: bool = False
+    ) -> None:
         self.longest_ngram = as_count("longest_ngram", longest_ngram, least=1)
         self.shortest_ngram = as_count(
             "shortest_ngram", shortest_ngram, least=1, most=self.longest_ngram
         )
+        self._keep_place = keep_place
+        self._place: int | None = None  # what would come next if the text went on like its source
         self._text: list[int] = []
         self._follows: dict[tuple[int, ...], int] = {}  # n-gram -> position of what followed it
 
@@ -48,12 +55,15 @@ class PromptLookup:
         """Read a prompt; how the target samples makes no difference here."""
         self._text = []
         self._follows = {}
+        self._place = None
         self.settle(prompt)
 
     def propose(self, length: int, keep_going: KeepGoing, rng: np.random.Generator) -> Draft:  # noqa: ARG002
         """`length` tokens, fewer if the stopping rule says so, none if nothing matches."""
         length = as_count("length", length, least=1)
         source = self._find()
+        if source is not None and self._keep_place:
+            self._place = source
         tokens: list[int] = []
         while source is not None and len(tokens) < length:
             beyond = source - len(self._text)
@@ -65,6 +75,8 @@ class PromptLookup:
 
     def settle(self, tokens: IntArray) -> None:
         """The text grew: its n-grams are entered as soon as it is known what follows them."""
+        if self._place is not None:
+            self._place += len(tokens)
         for token in tokens:
             end = len(self._text)
             for size in range(self.shortest_ngram, min(self.longest_ngram, end) + 1):
@@ -75,7 +87,12 @@ class PromptLookup:
         """Where the continuation of the text's last tokens begins."""
         end = len(self._text)
         for size in range(min(self.longest_ngram, end), self.shortest_ngram - 1, -1):
-            source = self._follows.get(tuple(self._text[end - size :]))
-            if source is not None:
-                return source
+            ngram = self._text[end - size :]
+            source = self._follows.get(tuple(ngram))
+            if source is None:
+                continue
+            place = self._place
+            if place is not None and place >= size and self._text[place - size : place] == ngram:
+                return place
+            return source
         return None
