@@ -1,4 +1,4 @@
-"""The page of failure modes: a bad draft, latency that is not throughput, a busy server."""
+"""The page of failure modes: a bad draft, latency that is not throughput, a busy server, arrivals."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ import streamlit as st
 from app_pages.deployment import controls as deploy_controls
 from app_pages.deployment import log_offer
 from app_pages.deployment import results as deploy_results
-from app_pages.deployment import take_along as deploy_take
 from app_pages.deployment.results import Setup
 from app_pages.plain_text import plain
-from app_pages.where_it_breaks import figures as break_figures
-from app_pages.where_it_breaks import questions
-from app_pages.where_it_breaks import results as break_results
+from app_pages.where_it_breaks import arrivals_controls, arrivals_view, questions, take_along
 from app_pages.where_it_breaks import view as break_view
 
 
@@ -21,8 +18,8 @@ def page() -> None:
     st.title("Where it breaks")
     st.markdown(
         "Speculation spends what the machine has to spare. Here are the three ways in which that goes "
-        "wrong, each live, **on your model and your machine**: times are predicted from bytes and "
-        "operations, acceptance is yours to set."
+        "wrong and what they add up to, each live, **on your model and your machine**: times are predicted "
+        "from bytes and operations, acceptance is yours to set."
     )
     deploy_controls.begin()
     log_offer.offer()
@@ -73,11 +70,23 @@ def page() -> None:
     with right:
         deploy_controls.context()
     _guarded(break_view.busy, setup)
-    st.header("Take it along", divider="gray")
-    deploy_take.show(
-        setup, "where_it_breaks", break_results.table_csv, figures=break_figures.FIGURES
-    )
+    _arrivals(setup)
     questions.explanations()
+
+
+@st.fragment
+def _arrivals(setup: Setup) -> None:
+    """What arrives, and the link that says so too: neither redraws the page above."""
+    st.header("4 · Arrivals", divider="gray")
+    st.markdown(
+        "Nobody sends a batch: requests **arrive**, wait, are read, decode with those that are there, and "
+        "leave. Here the same requests come to the server with and without drafts, simulated round by round. "
+        "The more come, the more run together, and the gain shrinks as in section 3. **Slide the rate** "
+        "until a server no longer keeps up."
+    )
+    arrivals_view.section(setup)
+    st.header("Take it along", divider="gray")
+    take_along.show(setup, arrivals_controls.current())
 
 
 def _guarded(draw: object, setup: Setup) -> None:

@@ -1,0 +1,159 @@
+"""Widgets of the arrivals: they show and change the one load in the session, which is what counts.
+
+Each follows the load with a key of its own, as those of a deployment do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import streamlit as st
+
+from app_pages import state
+from app_pages.controls import drawn_key, fresh_key
+from app_pages.one_token.controls import write_address
+from app_pages.plain_text import plain
+from app_pages.where_it_breaks import arrivals
+from app_pages.where_it_breaks.arrivals import KINDS, NUMBERS, SHARE, SHARES, Load
+
+_LOAD = "arrivals_load"
+_PROBLEMS = "arrivals_problems"
+_KIND_HELP = (
+    "Mean lengths. Prompts of the first three are log-normal and cut at some times their mean; answers end "
+    "at random, every token may be the last. The numbers are round, not measured: set your own under *What "
+    "a whole request is* in section 2, or give any law to `specdec serving`."
+)
+_RATE_HELP = "Requests per second that arrive; the slider beside it shows the same as a share."
+
+
+def recalled() -> Load:
+    """The load of this session, or that of the address where a link or Back led here."""
+    here = any(key in st.query_params for key in arrivals.KEYS)
+    if _LOAD not in st.session_state or (state.went_back() and here):
+        load, problems = arrivals.read(st.query_params.to_dict())
+        st.session_state[_LOAD] = load
+        st.session_state[_PROBLEMS] = tuple(
+            f"{problem} The link is read without it." for problem in problems
+        )
+    return current()
+
+
+def current() -> Load:
+    """The load of this session."""
+    load: Load = st.session_state.get(_LOAD, arrivals.EXAMPLE)
+    return load
+
+
+def show_problems() -> None:
+    """What was wrong with the link or with what was typed last, once."""
+    for problem in st.session_state.get(_PROBLEMS, ()):
+        st.warning(plain(problem), icon=":material/error:")
+    if not state.went_back():
+        st.session_state.pop(_PROBLEMS, None)
+
+
+def say_in_address() -> None:
+    """Write to the address what arrives; nothing where nothing does."""
+    write_address(arrivals.KEYS, arrivals.query(current()))
+
+
+def switch() -> None:
+    """The switch that lets requests arrive."""
+    value = current().on
+    key = fresh_key("arrivals_on", value)
+    st.toggle(
+        "Let requests arrive",
+        value=value,
+        key=key,
+        on_change=_take,
+        args=("arrivals_on", key, "on"),
+        help="Simulates the server round by round, which takes a second or two for each setting.",
+    )
+
+
+def kind() -> None:
+    """What is asked."""
+    value = current().kind
+    key = fresh_key("arrivals_kind", value)
+    names = list(KINDS)
+    st.selectbox(
+        "What is asked",
+        names,
+        index=names.index(value),
+        format_func=KINDS.__getitem__,
+        key=key,
+        on_change=_take,
+        args=("arrivals_kind", key, "kind"),
+        help=_KIND_HELP,
+    )
+
+
+def rate(plain_limit: float) -> None:
+    """A slider over shares of what the plain server takes and, beside it, the same in requests/s."""
+    value = current().share
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        key = fresh_key("arrivals_share", value)
+        st.select_slider(
+            SHARE.label,
+            sorted({*SHARES, value}),
+            value=value,
+            format_func=lambda share: f"{share:.4g} %",
+            key=key,
+            on_change=_take_number,
+            args=("arrivals_share", key, "share", 1.0),
+            help=SHARE.help,
+        )
+        absolute = float(f"{value / 100.0 * plain_limit:.4g}")
+        key = fresh_key("arrivals_rate", absolute)
+        st.number_input(
+            "Requests per second",
+            value=absolute,
+            step=float(f"{plain_limit / 20.0:.1g}"),
+            format="%.4g",
+            key=key,
+            on_change=_take_number,
+            args=("arrivals_rate", key, "share", 100.0 / plain_limit),
+            help=_RATE_HELP,
+            width=170,
+        )
+
+
+def numbers(*names: str) -> None:
+    """Number fields side by side; what cannot be used gets its sentence, and the old value stays."""
+    for column, name in zip(st.columns(len(names), gap="medium"), names, strict=True):
+        field, value = NUMBERS[name], float(getattr(current(), name))
+        drawn = f"arrivals_{name}"
+        key = fresh_key(drawn, value)
+        column.number_input(
+            field.label,
+            value=value,
+            step=float(field.step),
+            format="%.10g",
+            key=key,
+            on_change=_take_number,
+            args=(drawn, key, name, 1.0),
+            help=field.help,
+        )
+
+
+def _change(**values: Any) -> None:
+    st.session_state[_LOAD] = dataclasses.replace(current(), **values)
+
+
+def _take(drawn: str, key: str, name: str) -> None:
+    if key == drawn_key(drawn):  # else an answer from a field that is gone
+        _change(**{name: st.session_state[key]})
+
+
+def _take_number(drawn: str, key: str, name: str, factor: float) -> None:
+    if key != drawn_key(drawn):
+        return
+    field, before = NUMBERS[name], getattr(current(), name)
+    value = float(f"{float(st.session_state[key]) * factor:.{10 if factor == 1.0 else 6}g}")
+    problem = field.problem(value)
+    if problem is not None:
+        st.session_state[_PROBLEMS] = (f"{problem} It stays at {before:.10g}.",)
+        st.session_state[key] = float(f"{before / factor:.10g}")
+        return
+    _change(**{name: int(value) if field.whole else value})
