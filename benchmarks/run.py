@@ -155,27 +155,29 @@ def token_level() -> list[Row]:
 
 
 def own_numbers() -> list[Row]:
-    """Logs read, whole requests simulated, processes fitted, plans made, trees walked and searched."""
+    """Logs read, requests simulated and served, processes fitted, plans made, trees walked and searched."""
     import best_tree  # noqa: PLC0415 — like the others, only where it is run
     import fit_speed  # noqa: PLC0415
     import import_speed  # noqa: PLC0415
     import plan_speed  # noqa: PLC0415
     import requests_speed  # noqa: PLC0415
+    import serving_speed  # noqa: PLC0415
     import tree_walk  # noqa: PLC0415
 
     rows = [*import_speed.rows(), requests_speed.whole_requests()]
     rows += [*fit_speed.rows(), *plan_speed.rows()]
-    return [*rows, *tree_walk.rows(), *best_tree.rows()]
+    return [*rows, *tree_walk.rows(), *best_tree.rows(), *serving_speed.rows()]
 
 
 def models() -> list[Row]:
-    """Our loop on actual models, and what the kept runs show."""
+    """Our loop on actual models beside transformers' own, and what the kept runs show."""
     import model_speed  # noqa: PLC0415 — needs the real extra
+    import peers  # noqa: PLC0415
 
     rows = model_speed.plain_loops()
     for name in model_speed.SETTINGS:
         rows += model_speed.run_rows(name)
-    return rows
+    return [*rows, *peers.rows()]
 
 
 def measure_models() -> None:

@@ -20,7 +20,7 @@ MOST_BYTES = 300_000
 TOP = 100  # the empty strip above the title
 PARTS = {
     "draft-length.png": ("Which draft length", "By kind, and over time"),
-    "where-it-breaks.png": ("3 · A busy server", "Take it along"),
+    "where-it-breaks.png": ("3 · A busy server", "4 · Arrivals"),
 }
 """Pictures of a part of a page: from one heading to the next."""
 SHOTS = (  # file, path, scheme, width, height

@@ -45,7 +45,7 @@ def matches(expected: str, printed: str) -> bool:
 
 def test_there_are_sessions_and_commands():
     assert len(SESSIONS) >= 2
-    assert len(COMMANDS) == 19
+    assert len(COMMANDS) == 20
 
 
 @pytest.mark.parametrize(("command", "expected"), SESSIONS, ids=[s[0].split()[0] for s in SESSIONS])
