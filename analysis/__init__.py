@@ -72,6 +72,12 @@ if typing.TYPE_CHECKING:
     from analysis.published_load.report import published_load_report
     from analysis.round_time import PassTime, pass_time
     from analysis.runs.prediction import RunSummary, summarize_run
+    from analysis.serving.expected import OneSlot, one_slot, one_slot_of, saturated_plain_rate
+    from analysis.serving.loads import compare_loads, stable_limits, usual_rates
+    from analysis.serving.pass_tables import serving_times
+    from analysis.serving.tables import ServerPair, server_of
+    from analysis.serving.trace_file import read_arrivals
+    from analysis.serving.turning import Turning, turning_rate
     from analysis.stopping import StoppedLaw, stopped_law
     from analysis.stopping_speed import StoppingRow, compare_stopping, stopping_speedup
     from analysis.systems.comparing import SystemRow, compare_systems
@@ -131,6 +137,7 @@ __all__ = [
     "LosslessVerdict",
     "Machine",
     "Memory",
+    "OneSlot",
     "PassCost",
     "PassCostFit",
     "PassParts",
@@ -149,6 +156,7 @@ __all__ = [
     "Schedule",
     "ScheduleLosses",
     "Served",
+    "ServerPair",
     "SizePoint",
     "Span",
     "StoppedLaw",
@@ -159,6 +167,7 @@ __all__ = [
     "TemperatureCurve",
     "TimeSpread",
     "TreeBounds",
+    "Turning",
     "accelerator",
     "accelerators",
     "acceptance_by_temperature",
@@ -179,6 +188,7 @@ __all__ = [
     "check_lossless_counts",
     "check_nodes",
     "children_law",
+    "compare_loads",
     "compare_runs",
     "compare_stopping",
     "compare_systems",
@@ -204,6 +214,8 @@ __all__ = [
     "long_run_lengths",
     "lookahead_tokens",
     "node_probabilities",
+    "one_slot",
+    "one_slot_of",
     "operations_factor",
     "optimal_acceptance",
     "oracle_tokens",
@@ -223,14 +235,19 @@ __all__ = [
     "process_survival",
     "process_tokens_per_round",
     "published_load_report",
+    "read_arrivals",
     "request_latency",
     "round_cost",
     "round_law",
     "samples_needed",
+    "saturated_plain_rate",
     "schedule_losses",
     "sequences_value",
+    "server_of",
+    "serving_times",
     "smallest_visible",
     "speedup",
+    "stable_limits",
     "stopped_law",
     "stopping_speedup",
     "summarize",
@@ -244,7 +261,9 @@ __all__ = [
     "tree_bounds",
     "tree_value",
     "tree_values",
+    "turning_rate",
     "under_load",
+    "usual_rates",
     "whole_request_speedup",
     "write_configuration",
     "write_configurations",
@@ -302,6 +321,12 @@ _HOMES = {
     "analysis.process_laws": "ProcessLaw process_law process_survival process_tokens_per_round",
     "analysis.published_load.report": "published_load_report",
     "analysis.runs.prediction": "RunSummary summarize_run",
+    "analysis.serving.expected": "OneSlot one_slot one_slot_of saturated_plain_rate",
+    "analysis.serving.loads": "compare_loads stable_limits usual_rates",
+    "analysis.serving.pass_tables": "serving_times",
+    "analysis.serving.tables": "ServerPair server_of",
+    "analysis.serving.trace_file": "read_arrivals",
+    "analysis.serving.turning": "Turning turning_rate",
     "analysis.stopping": "StoppedLaw stopped_law",
     "analysis.stopping_speed": "StoppingRow compare_stopping stopping_speedup",
     "analysis.systems.comparing": "SystemRow compare_systems",

@@ -53,6 +53,7 @@ from analysis.options import (
 )
 from analysis.output import Format, emit
 from analysis.progress import shown_progress
+from analysis.safe_text import safe
 
 if TYPE_CHECKING:
     from simulator import AcceptanceTable, Strategy
@@ -268,7 +269,7 @@ def _fail(error: Exception, code: int) -> None:
     sentence = str(error)
     if isinstance(error, OSError) and error.filename is not None:
         sentence = f"{error.filename}: {error.strerror}."
-    print(f"Error: {sentence}", file=sys.stderr)  # noqa: T201
+    print(f"Error: {safe(sentence)}", file=sys.stderr)  # noqa: T201
     sys.exit(code)
 
 

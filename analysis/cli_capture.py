@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -221,8 +222,10 @@ def _check_free(folder: Path | None, *names: str) -> None:
     """Say before the wait that a file is there already, not behind it."""
     if folder is None:
         return
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"--keep must be a folder; {folder} is a file.")
     for name in names:
-        if (folder / name).exists():
+        if os.path.lexists(folder / name):  # a link that leads nowhere, too
             raise ValueError(f"--keep overwrites nothing, and {folder / name} is there.")
     folder.mkdir(parents=True, exist_ok=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,6 @@ from analysis.log_options import (
     TargetName,
     WholeAnswers,
     WithTexts,
-    label_of,
 )
 from analysis.options import (
     KnownCostRatio,
@@ -44,14 +43,11 @@ from analysis.output import Cell, Format, Report, emit
 
 if TYPE_CHECKING:
     from analysis.cli_capture import Captured, Wanted
+    from analysis.cli_known import Known
     from analysis.diagnosis.finding import Finding
-    from analysis.groups import Groups
     from analysis.import_report import ImportedLog
     from real_runs.engines import Reading
     from simulator import Observation
-
-
-_NO_UNITS = "--by {by}: this text has no requests or intervals with counts by depth to tell apart."
 
 
 def register(app: typer.Typer) -> None:
@@ -90,10 +86,8 @@ def import_command(
 ) -> None:
     """Read an engine's log or a running server: counts, what p really is, what is wrong."""
     from analysis.cli_capture import Wanted, check_wanted  # noqa: PLC0415
-    from analysis.cli_sources import chosen, of_layout  # noqa: PLC0415
-    from analysis.facts import with_facts  # noqa: PLC0415
+    from analysis.cli_known import Known  # noqa: PLC0415
     from analysis.import_report import import_report  # noqa: PLC0415
-    from analysis.imported import diagnosis_of, imported_log, summary_of  # noqa: PLC0415
 
     if before is not None and len(sources) > 1:
         raise ValueError(f"--before belongs to one file; got {len(sources)}.")
@@ -109,76 +103,80 @@ def import_command(
         with_texts=with_texts,
         allow_remote=allow_remote,
     )
+    known = Known(
+        gamma=gamma,
+        cost_ratio=cost_ratio,
+        verify_cost=verify_cost,
+        overhead=overhead,
+        tps=tps,
+        plain_tps=plain_tps,
+        running=running,
+        method=method,
+        target=target,
+        by=by,
+    )
     check_wanted(sources, wanted, before)
     captures: list[Captured] = []
-    logs: list[ImportedLog] = []
-    side_by_side: list[Observation] = []
-    read: list[Reading] = []
+    read: list[_Read] = []
     for source in sources:
-        name = "stdin" if source == "-" else source
         captured = _captured(source, wanted, engine, before)
         captures.append(captured)
         if captured.failure is not None:
             break
-        readings = of_layout(captured.readings, layout, name)
-        known = [
-            with_facts(
-                reading.observation,
-                gamma=gamma,
-                method=method,
-                target=target,
-                tokens_per_s=tps,
-                plain_tokens_per_s=plain_tps,
-                running=captured.running if running is None else running,
-            )
-            for reading in readings
-        ]
-        for reading, observation in zip(readings, known, strict=True):
-            summary = summary_of(
-                reading,
-                observation,
-                gamma=gamma,
-                cost_ratio=cost_ratio,
-                verify_cost=verify_cost,
-                overhead=overhead,
-            )
-            groups = None if by is None else _groups(observation, by)
-            ungrouped = () if by is None or groups is not None else (_NO_UNITS.format(by=by),)
-            log = imported_log(
-                reading, summary, diagnosis_of(observation), groups=groups, notes=ungrouped
-            )
-            logs.append(log if len(sources) == 1 else replace(log, name=f"{name}, {log.name}"))
-        if len(sources) > 1:
-            best, _ = chosen(readings, layout, Path(source))
-            side_by_side.append(replace(known[readings.index(best)], name=name))
-        elif len({each.gamma for each in known}) == len(known) > 1:  # a sweep in one file
-            side_by_side = [
-                replace(each, name=reading.layout)
-                for each, reading in zip(known, readings, strict=True)
-            ]
-        read += readings
+        read.append(_read(source, captured, known, layout, alone=len(sources) == 1))
     failure = next((each.failure for each in captures if each.failure is not None), None)
     if profile is not None and failure is None:
-        _write_profile(profile, tuple(read))
+        _write_profile(profile, tuple(reading for each in read for reading in each.readings))
+    logs = tuple(log for each in read for log in each.logs)
+    side_by_side = [observation for each in read for observation in each.side_by_side]
     parameters: tuple[tuple[str, Cell], ...] = (
-        ("source", ", ".join("stdin" if each == "-" else each for each in sources)),
+        ("source", ", ".join(map(_name, sources))),
         ("before", None if before is None else str(before)),
         ("engine", engine),
         ("layout", layout),
-        ("gamma", gamma),
-        ("cost_ratio", cost_ratio),
-        ("verify_cost", verify_cost),
-        ("overhead", overhead),
-        ("tps", tps),
-        ("plain_tps", plain_tps),
-        ("running", running),
-        ("method", method),
-        ("target", target),
-        ("by", by),
+        *known.told,
         *((name.removeprefix("--").replace("-", "_"), value) for name, value in wanted.told),
     )
-    report = import_report(tuple(logs), parameters, together=_together(side_by_side, logs))
+    report = import_report(logs, parameters, together=_together(side_by_side, logs))
     _emit_all(report, captures, failure, output)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """One source: its readings, what the report shows of each, and what the doctor lays side by side."""
+
+    readings: tuple[Reading, ...]
+    logs: tuple[ImportedLog, ...]
+    side_by_side: tuple[Observation, ...]
+
+
+def _read(
+    source: str, captured: Captured, known: Known, layout: str | None, *, alone: bool
+) -> _Read:
+    """What one source says; `alone` where it is the only one, whose logs need not name it."""
+    from analysis.cli_sources import chosen, of_layout  # noqa: PLC0415
+
+    name = _name(source)
+    readings = of_layout(captured.readings, layout, name)
+    observations = [
+        known.added_to(reading.observation, running=captured.running) for reading in readings
+    ]
+    pairs = list(zip(readings, observations, strict=True))
+    logs = tuple(known.log_of(reading, observation) for reading, observation in pairs)
+    side_by_side: tuple[Observation, ...] = ()
+    if not alone:
+        logs = tuple(replace(log, name=f"{name}, {log.name}") for log in logs)
+        best, _ = chosen(readings, layout, Path(source))
+        side_by_side = (replace(observations[readings.index(best)], name=name),)
+    elif len({each.gamma for each in observations}) == len(observations) > 1:
+        side_by_side = tuple(  # a sweep in one file
+            replace(observation, name=reading.layout) for reading, observation in pairs
+        )
+    return _Read(readings=tuple(readings), logs=logs, side_by_side=side_by_side)
+
+
+def _name(source: str) -> str:
+    return "stdin" if source == "-" else source
 
 
 def _emit_all(
@@ -205,7 +203,9 @@ def _captured(source: str, wanted: Wanted, engine: str | None, before: Path | No
     return Captured(readings=read_source(Path(source), engine=engine, before=before))
 
 
-def _together(observations: list[Observation], logs: list[ImportedLog]) -> tuple[Finding, ...]:
+def _together(
+    observations: list[Observation], logs: tuple[ImportedLog, ...]
+) -> tuple[Finding, ...]:
     """What only shows when several logs are laid side by side."""
     from analysis.doctor import diagnose  # noqa: PLC0415
 
@@ -213,21 +213,6 @@ def _together(observations: list[Observation], logs: list[ImportedLog]) -> tuple
         return ()
     alone = {code for log in logs if log.diagnosis is not None for code in log.diagnosis.codes}
     return tuple(found for found in diagnose(observations).findings if found.code not in alone)
-
-
-def _groups(observation: Observation, by: str) -> Groups | None:
-    from analysis.groups import by_label, over_time, table_of  # noqa: PLC0415
-
-    name, buckets = label_of(by)
-    if name == "time" and buckets is not None:
-        raise ValueError(
-            f"--by time takes no limits, for it has parts of equal length; got {by!r:.40}."
-        )
-    if all(table_of(unit) is None for unit in observation.units):
-        return None
-    if name == "time":
-        return over_time(observation.units)
-    return by_label(observation.units, name, buckets=buckets)
 
 
 def _write_profile(path: Path, readings: tuple[Reading, ...]) -> None:

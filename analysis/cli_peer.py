@@ -63,11 +63,15 @@ def measure_peer(
     greedy = found.settings.temperature == 0.0
     summaries = summarize_peer(found.requests)
     different = sum(each.requests - each.same_text for each in summaries)
+    unexplained = any(each.unexplained for each in summaries)
     names = (stage.name for stage in summaries[0].stages)
     notes = (*(f"{name}: {CUSTOMS[name]}" for name in names), *found.prompts.notes)
     if greedy and different:
         said = f"{different} texts are not the same in both; rounds of these are not compared."
         notes = (f"{said} --dtype float64 shows whether rounding decided.", *notes)
+    elif greedy and unexplained and found.target.dtype != "float64":
+        said = "Where texts agree, rounding can change a draft, too: --dtype float64 shows whether it did."
+        notes = (said, *notes)
     told = found.settings
     report = peer_report(
         summaries,
@@ -86,5 +90,5 @@ def measure_peer(
         ),
     )
     emit(report, output)
-    if greedy and any(each.unexplained for each in summaries):
+    if greedy and unexplained:
         raise typer.Exit(EXIT_CHECK_FAILED)

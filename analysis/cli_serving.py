@@ -31,7 +31,10 @@ from analysis.options import ByDepth, OutputFormat, P
 from analysis.output import Cell, Format, Report, emit
 from analysis.progress import shown_progress
 from analysis.run_options import FigureFile
+from analysis.serving.usual import USUAL_BUDGET
 from analysis.serving_options import (
+    USUAL_OUTPUT,
+    USUAL_PROMPT,
     E2e,
     EngineName,
     MostRunning,
@@ -52,14 +55,17 @@ from analysis.serving_options import (
 )
 
 if TYPE_CHECKING:
-    from analysis.deployment.deployment import Deployment
     from analysis.serving.tables import ServerPair
     from simulator.serving import Engine
 
 _PAIRED = (
-    "Gains are times without / with speculation on the same arrivals; intervals are 95 % over {} runs. tpot is "
-    "time per token behind the first, itl the gap between chunks as a reader sees them."
+    "Plain is without speculation; gains are times without / with it on the same arrivals, with 95 % intervals "
+    "over {} runs. ttft is time from arrival to the first token, tpot time per token behind it, itl the gap "
+    "between chunks as a reader sees them, e2e time from arrival to the last token, waiting time from arrival "
+    "to admission."
 )
+
+_GOODPUT = "Goodput is the requests per second that keep the objective, all parts of it at once."
 
 
 def register(app: typer.Typer) -> None:
@@ -81,10 +87,10 @@ def serving_command(
     users: Users = None,
     trace: TraceFile = None,
     speed_up: SpeedUp = None,
-    prompt_tokens: PromptWords = "512",
-    output_tokens: OutputWords = "geometric:256",
+    prompt_tokens: PromptWords = None,
+    output_tokens: OutputWords = None,
     most_running: MostRunning = None,
-    token_budget: TokenBudget = None,
+    token_budget: TokenBudget = USUAL_BUDGET,
     ttft: Ttft = None,
     tpot: Tpot = None,
     e2e: E2e = None,
@@ -100,7 +106,10 @@ def serving_command(
     figure: FigureFile = None,
     output: OutputFormat = Format.TABLE,
 ) -> None:
-    """Simulate a server under load, with speculation and without: waiting, latency, and where it turns."""
+    """Simulate a server under load, with speculation and without: waiting, latency, and where it turns.
+
+    Such as: specdec serving --target llama-3.1-8b --hardware h100 --draft "llama-3.2-1b p=0.7" --rate 2,10,20
+    """
     from analysis.cli_costs import Words  # noqa: PLC0415
     from analysis.cli_deployments import deployments_of  # noqa: PLC0415
     from analysis.serving import loads, report  # noqa: PLC0415
@@ -119,7 +128,8 @@ def serving_command(
         if trace is not None:
             raise ValueError("--figure is for several loads; --trace is one.")
     asked = AskedLoads(
-        rate=rate, users=users, trace=trace, speed_up=speed_up, prompt=prompt_tokens, output=output_tokens
+        rate=rate, users=users, trace=trace, speed_up=speed_up, prompt=prompt_tokens, output=output_tokens,
+        warm_up=warm_up,
     )  # fmt: skip
     given, lengths = loads_of(asked)
     objective = LatencyObjective(ttft_s=ttft, tpot_s=tpot, e2e_s=e2e)
@@ -135,7 +145,7 @@ def serving_command(
     pair = server_of(
         deployment, gamma=gamma_of(gamma, deployment, held, most_running), most_running=most_running,
         most_prompt=lengths.most_prompt, most_output=lengths.most_output,
-        token_budget=token_budget, held=held,
+        token_budget=token_budget or None, held=held,
     )  # fmt: skip
     kind: Engine = engine
     with shown_progress("serving") as progress:
@@ -159,12 +169,28 @@ def serving_command(
     emit(
         Report(
             command="serving",
-            parameters=_parameters(asked, deployment, (target, hardware, draft), seed, pair),
+            parameters=(
+                ("target", target),
+                ("hardware", hardware),
+                ("draft", "; ".join(draft or ())),
+                ("gamma", _lengths_text(pair)),
+                *_asked_parameters(asked),
+                ("most_running", most_running),
+                ("token_budget", token_budget),
+                *(
+                    (f"{name}_s", value)
+                    for name, value in (("ttft", ttft), ("tpot", tpot), ("e2e", e2e))
+                ),
+                ("requests", requests),
+                ("replications", replications),
+                ("seed", seed),
+            ),
             sections=sections,
             headline=headline(points, limits),
             notes=(
                 *about_gamma(gamma, pair),
                 _PAIRED.format(replications),
+                *([_GOODPUT] if objective.asks else []),
                 *report.unstable_notes(points),
                 *about_loads(points, limits, lengths),
                 *pair.notes,
@@ -176,28 +202,16 @@ def serving_command(
     )
 
 
-def _parameters(
-    asked: AskedLoads,
-    deployment: Deployment,
-    words: tuple[str | None, str | None, list[str] | None],
-    seed: int,
-    pair: ServerPair,
-) -> tuple[tuple[str, Cell], ...]:
-    target, hardware, _ = words
+def _asked_parameters(asked: AskedLoads) -> tuple[tuple[str, Cell], ...]:
     traced = asked.trace is not None
     return (
-        ("target", target),
-        ("hardware", hardware),
-        ("draft", deployment.name),
-        ("gamma", _lengths_text(pair)),
-        ("prompt_tokens", None if traced else asked.prompt),
-        ("output_tokens", None if traced else asked.output),
+        ("prompt_tokens", None if traced else asked.prompt or USUAL_PROMPT),
+        ("output_tokens", None if traced else asked.output or USUAL_OUTPUT),
         ("rate", asked.rate),
         ("users", asked.users),
-        ("trace", None if asked.trace is None else str(asked.trace)),
+        ("trace", str(asked.trace) if traced else None),
         ("speed_up", asked.speed_up),
-        ("token_budget", pair.plain.token_budget),
-        ("seed", seed),
+        ("warm_up", asked.warm_up),
     )
 
 

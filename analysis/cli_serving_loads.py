@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from analysis.deployment_options import batches_of
 from analysis.options import numbers
+from analysis.serving_options import USUAL_OUTPUT, USUAL_PROMPT
 
 if TYPE_CHECKING:
     from analysis.deployment.deployment import Deployment
@@ -31,8 +32,9 @@ class AskedLoads:
     users: str | None
     trace: Path | None
     speed_up: float | None
-    prompt: str
-    output: str
+    prompt: str | None
+    output: str | None
+    warm_up: int | None = None
 
 
 def loads_of(asked: AskedLoads) -> tuple[tuple[Workload, ...], Workload]:
@@ -48,6 +50,7 @@ def loads_of(asked: AskedLoads) -> tuple[tuple[Workload, ...], Workload]:
     if asked.speed_up is not None and asked.trace is None:
         raise ValueError("--speed-up belongs to --trace FILE; got it alone.")
     if asked.trace is not None:
+        _refuse_beside_a_trace(asked)
         recorded = read_arrivals(asked.trace)
         if asked.speed_up is not None:
             recorded = recorded.scaled(asked.speed_up)
@@ -55,16 +58,36 @@ def loads_of(asked: AskedLoads) -> tuple[tuple[Workload, ...], Workload]:
         return (load,), load
     lengths = Workload(
         arrivals=ClosedLoop(users=1),
-        prompt=token_lengths("--prompt-tokens", asked.prompt),
-        output=token_lengths("--output-tokens", asked.output),
+        prompt=token_lengths("--prompt-tokens", asked.prompt or USUAL_PROMPT),
+        output=token_lengths("--output-tokens", asked.output or USUAL_OUTPUT),
     )
     if asked.users is not None:
         users = sorted(set(batches_of(asked.users, "--users")))
-        loops = (ClosedLoop(users=each) for each in users)
-        return tuple(_with(lengths, loop) for loop in loops), lengths
+        try:
+            return tuple(_with(lengths, ClosedLoop(users=each)) for each in users), lengths
+        except ValueError as error:
+            raise ValueError(f"--users: {error}") from None
     if asked.rate is None or asked.rate.strip().lower() == "auto":
         return (), lengths
-    return at_rates(sorted(set(numbers("--rate", asked.rate))), lengths), lengths
+    rates = sorted(set(numbers("--rate", asked.rate)))
+    try:
+        return at_rates(rates, lengths), lengths
+    except ValueError as error:
+        raise ValueError(f"--rate: {error}") from None
+
+
+def _refuse_beside_a_trace(asked: AskedLoads) -> None:
+    """A record brings its requests, all of which are measured: what would be ignored is refused."""
+    beside = {
+        "--prompt-tokens": asked.prompt,
+        "--output-tokens": asked.output,
+        "--warm-up": asked.warm_up,
+    }
+    given = [option for option, value in beside.items() if value is not None]
+    if given:
+        raise ValueError(
+            f"--trace brings its own requests and measures all of them; got {' and '.join(given)} too."
+        )
 
 
 def at_rates(rates: Sequence[float], lengths: Workload) -> tuple[Workload, ...]:
@@ -127,7 +150,8 @@ def headline(points: Sequence[ServingComparison], limits: tuple[Estimate, Estima
             if gain is None
             else f"On the recorded arrivals end-to-end times gain {gain}. {said}"
         )
-    return f"{turning_rate(points).sentence} {said}"
+    turn = replace(turning_rate(points), ends=None, ends_at=None)  # `said` has both limits
+    return f"{turn.sentence} {said}"
 
 
 def about_gamma(text: str | None, pair: ServerPair) -> tuple[str, ...]:
@@ -147,21 +171,28 @@ def about_loads(
     lengths: Workload,
 ) -> tuple[str, ...]:
     """What the kind of load means for the numbers."""
+    from analysis.serving.loads import mean_lengths  # noqa: PLC0415
     from simulator.serving import RecordedArrivals  # noqa: PLC0415
 
     fast, slow = limits
     arrivals = lengths.arrivals
     if isinstance(arrivals, RecordedArrivals):
-        long = arrivals.arrival_s[-1]
-        rate = len(arrivals.arrival_s) / long if long else float("inf")
-        said = [
-            "The arrivals are the same in every run, only what drafts keep differs: intervals are of that."
-        ]
+        count, long = len(arrivals.arrival_s), arrivals.arrival_s[-1]
+        rate = (count - 1) / long if long else 0.0
+        prompt, output = mean_lengths(lengths)
+        requests = f"{count:,} request{'s' if count > 1 else ''}"
+        pace = f"in {long:.4g} s, {rate:.3g} per second" if long else "at one time"
+        what = (
+            f"The record holds {requests} {pace}, with {prompt:,.0f} tokens of prompt and {output:,.0f} of "
+            "answer on average; all are measured, from an empty server on."
+        )
+        how = "They come alike in every run, only what drafts keep differs: intervals are of that."
+        said = [what, how]
         over = [name for name, limit in (("without", slow), ("with", fast)) if rate >= limit.value]
         if over:
             said.append(
-                f"The record brings {rate:.3g} requests/s, beyond the stable limit {' and '.join(over)} "
-                "speculation: its queue grows, and times are those of a record of this length."
+                f"It brings {rate:.3g} requests/s, beyond the stable limit {' and '.join(over)} speculation: "
+                "its queue grows, and times are those of a record of this length."
             )
         return tuple(said)
     if points[0].users is not None:

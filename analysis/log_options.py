@@ -102,7 +102,7 @@ AskedModel = Annotated[
 ]
 AskedTemperature = Annotated[
     float | None,
-    typer.Option("--temperature", help="With --ask: of the sampling; else the server's own."),
+    typer.Option("--temperature", help="With --ask: that of the sampling; else the server's own."),
 ]
 WholeAnswers = Annotated[
     bool,

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
+from analysis.safe_text import safe
+
 if TYPE_CHECKING:
     from simulator import AcceptanceTable
 
@@ -69,10 +71,12 @@ class Report:
 def emit(report: Report, output: Format) -> None:
     """Print the report: data on stdout, headline, notes and parameters on stderr.
 
-    A reader who closes stdout early (`| head`) is no error. Raises ValueError without a stdout.
+    A reader who closes stdout early (`| head`) is no error. Control characters, which names in a log can
+    hold, are replaced. Raises ValueError without a stdout.
     """
     if sys.stdout is None:
         raise ValueError("stdout is closed; there is nowhere to print to.")
+    report = _safe(report)
     try:
         _print_data(report, output)
         sys.stdout.flush()  # keeps the remarks below the data when both go to one screen
@@ -83,6 +87,25 @@ def emit(report: Report, output: Format) -> None:
 
         for line in _remarks(report, output):
             print(wrapped(line), file=sys.stderr)  # noqa: T201
+
+
+def _safe(report: Report) -> Report:
+    return dataclasses.replace(
+        report,
+        parameters=tuple((name, _safe_cell(value)) for name, value in report.parameters),
+        sections=tuple(
+            dataclasses.replace(
+                section, rows=tuple(tuple(map(_safe_cell, row)) for row in section.rows)
+            )
+            for section in report.sections
+        ),
+        headline=safe(report.headline),
+        notes=tuple(map(safe, report.notes)),
+    )
+
+
+def _safe_cell(cell: Cell) -> Cell:
+    return safe(cell) if isinstance(cell, str) else cell
 
 
 def _print_data(report: Report, output: Format) -> None:

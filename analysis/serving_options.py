@@ -26,26 +26,30 @@ TraceFile = Annotated[
     typer.Option(
         "--trace",
         metavar="FILE",
-        help="Recorded arrivals: CSV or JSON lines with arrival_s or timestamp, prompt and output tokens "
-        "under their usual names.",
+        help="Recorded arrivals, each with its prompt and output tokens: CSV (Azure's and BurstGPT's too) or "
+        "JSON lines (Mooncake's, whose timestamp is milliseconds). All are measured, from an empty server.",
     ),
 ]
 SpeedUp = Annotated[
-    float | None, typer.Option(help="Of --trace: so many times as fast, one after the other.")
+    float | None,
+    typer.Option(help="Replay --trace so many times as fast: 2 halves the time between arrivals."),
 ]
+USUAL_PROMPT, USUAL_OUTPUT = "512", "geometric:256"
 PromptWords = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--prompt-tokens",
         metavar="LENGTHS",
         help="512, 100-900 (all as likely), geometric:256, lognormal:512,1.2 (mean, spread = standard "
-        "deviation / mean); the last two are cut at 20 means, or where ',most=4096' says.",
+        "deviation / mean); the last two are cut at 20 means, or where ',most=4096' says. 512 if not given.",
     ),
 ]
 OutputWords = Annotated[
-    str,
+    str | None,
     typer.Option(
-        "--output-tokens", metavar="LENGTHS", help="Tokens of an answer, in the same words."
+        "--output-tokens",
+        metavar="LENGTHS",
+        help="Tokens of an answer, in the same words. geometric:256 if not given: every token may be the last.",
     ),
 ]
 ServedGamma = Annotated[
@@ -64,11 +68,11 @@ MostRunning = Annotated[
     ),
 ]
 TokenBudget = Annotated[
-    int | None,
+    int,
     typer.Option(
-        min=1,
-        help="Tokens of a pass, at most: prompts are read in parts beside decoding (chunked prefill). If "
-        "not given, each is read alone.",
+        min=0,
+        help="Parts of prompts fill a pass up to so many tokens, beside decoding (chunked prefill; vLLM's "
+        "max_num_batched_tokens). 0 reads each prompt alone, between rounds.",
     ),
 ]
 Ttft = Annotated[float | None, typer.Option(help="Objective: seconds to the first token.")]
@@ -82,7 +86,13 @@ Replications = Annotated[
     int,
     typer.Option(min=2, max=1000, help="Independent runs of each load: intervals come from them."),
 ]
-WarmUp = Annotated[int | None, typer.Option(min=0, help="Requests before those that are measured.")]
+WarmUp = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Requests before those that are measured; what fills the batch of the load, if not given.",
+    ),
+]
 EngineName = Annotated[
     str, typer.Option("--engine", help="numpy, numba (compiled; extra fast) or auto.")
 ]

@@ -16,6 +16,7 @@ from analysis.serving.length_words import token_lengths
 from analysis.serving.loads import mean_held
 from analysis.serving.tables import server_of
 from analysis.serving.turning import turning_rate
+from analysis.serving.usual import USUAL_BUDGET
 from app_pages.deployment import address
 from app_pages.deployment.choice import Choice, assumed, built
 from app_pages.deployment.results import Setup
@@ -86,7 +87,8 @@ def test_what_is_shown_is_what_the_simulator_says(example, points):
     shape = Workload(arrivals=PoissonArrivals(rate_per_s=1.0), prompt=prompt, output=output)
     pair = server_of(
         built(choice, assumed(choice)), gamma=choice.gamma, most_running=None,
-        most_prompt=prompt.most, most_output=output.most, held=mean_held(shape),
+        most_prompt=prompt.most, most_output=output.most, token_budget=USUAL_BUDGET,
+        held=mean_held(shape),
     )  # fmt: skip
     sides = (pair.speculative, pair.plain)
     limits = tuple(
@@ -156,8 +158,9 @@ def test_the_rate_moves_the_numbers_and_the_address(example):
     assert "arrive" not in app.query_params  # as on the page that opens
     assert metric(app, "Slowest in twenty").value == metric(example, "Slowest in twenty").value
     widget(app, "number_input", "arrivals_rate").set_value(-3.0).run()
-    assert "the rate must be a number in [0.1, 1000]" in said(app)
-    assert "It stays at 50." in said(app)
+    low, high = (f"{share * limit / 100.0:.3g}" for share in (0.1, 1000))
+    assert f"requests per second must be a number in [{low}, {high}]; got -3." in said(app)
+    assert f"It stays at {0.5 * limit:.4g}." in said(app)
     assert metric(app, "Slowest in twenty").value == before
 
 

@@ -9,10 +9,20 @@ import pytest
 
 from analysis import article_serving
 from analysis.article_load import SHORT, pair
-from analysis.article_serving import BUSY, CALM, GAMMA, HALF, chats, latency_under_load, loaded_pair
+from analysis.article_serving import (
+    BUSY,
+    CALM,
+    GAMMA,
+    HALF,
+    chats,
+    latency_under_load,
+    loaded_pair,
+    servers,
+)
 from analysis.deployment.load import under_load
 from analysis.deployment.prefill import prefill_s
 from simulator import Estimate
+from simulator.serving import stable_limit
 
 
 def numbers(pattern, text):
@@ -30,6 +40,9 @@ def test_the_finding_has_the_numbers_of_the_runs():
         assert gain == pytest.approx(point.gain_e2e.value, abs=0.005)
     (rate,) = numbers(r"at ([\d.]+), 90%, never with speculation: the queue grows", said)
     assert rate == pytest.approx(BUSY * found.plain_limit.value, rel=0.01)
+    (first,) = numbers(r"first token comes later \(([\d.]+)× as fast at the lowest load\)", said)
+    assert first == pytest.approx(found.calm.gain_ttft.value, abs=0.005)
+    assert found.half.gain_ttft.interval[1] < 1.0
     assert found.busy.speculative is None
     assert found.busy.plain is not None
     (ratio,) = numbers(r"without: ([\d.]+) of the throughput", said)
@@ -48,12 +61,17 @@ def test_a_calm_server_gains_what_a_request_alone_does():
 
 def test_the_limits_are_those_of_a_full_batch():
     """Mean lengths in the usual formula: near, for answers end at different times."""
-    found = loaded_pair()
+    found, alone = loaded_pair(), servers(token_budget=None)
     full = under_load(
         pair(), GAMMA, concurrency=256, context=SHORT + 100, prompt_tokens=SHORT, output_tokens=200
     )
-    assert full.plain.tokens_per_s.value / 200 == pytest.approx(found.plain_limit.value, rel=0.03)
-    assert full.speculative.tokens_per_s.value / 200 == pytest.approx(found.limit.value, rel=0.03)
+    for side, served, beside in (
+        (alone.plain, full.plain, found.plain_limit),
+        (alone.speculative, full.speculative, found.limit),
+    ):
+        limit = stable_limit(side, chats(), rng=0, requests=8 * 256, replications=2)
+        assert served.tokens_per_s.value / 200 == pytest.approx(limit.value, rel=0.03)
+        assert beside.value > 1.05 * limit.value  # weights that are read anyway read prompts too
     assert prefill_s(pair().target, SHORT) * found.plain_limit.value < 1.0
     assert found.limit_ratio < 1.0
 

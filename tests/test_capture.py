@@ -24,7 +24,7 @@ from stand_in_server import (
 from real_runs.capture.addresses import check_server
 from real_runs.capture.answers import Answer, decode_seconds
 from real_runs.capture.errors import CaptureError
-from real_runs.capture.fetching import MOST_BYTES, fetch
+from real_runs.capture.fetching import MOST_BYTES, fetch, rows
 from real_runs.capture.questions import Questions
 from real_runs.capture.requests import Conversation, ask_server
 from real_runs.capture.snapshots import metrics_of, take_snapshot, take_snapshots
@@ -265,6 +265,59 @@ def test_what_a_server_says_of_its_error_is_shown_short():
         with pytest.raises(CaptureError, match="status 503: out of memory") as raised:
             fetch(metrics_of(server.url))
     assert len(str(raised.value)) < 300
+
+
+ESCAPES = "\x1b]0;taken\x07\x9b31m\u202e"
+
+
+def test_an_error_shows_no_code_that_a_terminal_obeys():
+    url, thread, done = raw_server(b"HTTP/1.1 200 OK\r\nContent-Encoding: \x1b]0;x\x07\r\n\r\nx")
+    with pytest.raises(CaptureError, match="packed") as header:
+        fetch(metrics_of(url))
+    done.set()
+    thread.join(5)
+    with stand_in("vllm") as server:
+        data = json.dumps({"error": {"message": f"no {ESCAPES}"}}).encode()
+        server.fixed["/v1/chat/completions"] = (200, "application/json", data)
+        with pytest.raises(CaptureError, match="it failed at a request: no ") as message:
+            ask(server)
+
+    assert str(header.value).isprintable()
+    assert str(message.value).isprintable()
+
+
+def test_names_that_a_server_gives_are_cleaned_where_they_come_in():
+    with stand_in("vllm") as server:
+        row = f'vllm:spec_decode_num_drafts_total{{model_name="{ESCAPES}"}} 3\r\n'
+        server.fixed["/metrics"] = (200, "text/plain", row.encode())
+        (line, end) = fetch(metrics_of(server.url)).split("\r\n")
+        body = {"id": ESCAPES, "model": ESCAPES, "usage": {ESCAPES: ESCAPES}}
+        server.fixed["/v1/chat/completions"] = (200, "application/json", json.dumps(body).encode())
+        told = ask(server)
+
+    assert line.isprintable()
+    assert line.startswith(
+        'vllm:spec_decode_num_drafts_total{model_name="\N{REPLACEMENT CHARACTER}]0'
+    )
+    assert end == ""
+    row = json.loads(told.answers[0].row)
+    assert row["id"] == row["model"]
+    assert (row["id"] + "".join(row["usage"])).isprintable()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 99])
+def test_rows_are_the_same_however_they_arrive(size):
+    text = b"one\r\n\ntwo\r\nthr\ree\nfour"
+
+    class Response:
+        length = None
+        parts = iter([text[at : at + size] for at in range(0, len(text), size)])
+
+        def read1(self, _):
+            return next(self.parts, b"")
+
+    server = check_server("http://127.0.0.1")
+    assert list(rows(Response(), server)) == [b"one", b"", b"two", b"thr\ree", b"four"]
 
 
 def test_a_server_that_wants_a_key_is_told_apart():
@@ -606,6 +659,17 @@ def test_an_answer_with_strange_members_is_read_as_far_as_it_goes():
 
     assert (answer.prompt_tokens, answer.completion_tokens, answer.ttft_s) == (None, None, None)
     assert not answer.speculation
+
+
+@pytest.mark.parametrize("path", ["", "/v1", "/v1/chat/completions"])
+def test_what_a_url_asks_beside_its_path_stays_behind_it(path):
+    with stand_in("vllm") as server:
+        data = json.dumps({"id": "a", "choices": [{"message": {"content": "x"}}]}).encode()
+        server.fixed["/v1/chat/completions?version=1"] = (200, "application/json", data)
+        told = ask(server, PROMPTS[:2], path=f"{path}?version=1")
+
+    assert [answer.e2e_s > 0.0 for answer in told.answers] == [True, True]
+    assert server.asked_paths == ["/v1/chat/completions?version=1"] * 2
 
 
 def test_an_error_of_the_server_is_told_as_it_says_it():

@@ -9,7 +9,9 @@ import pytest
 from commands import specdec
 from stand_in_server import ACCEPTED, DRAFTED, KEPT, ROUNDS, TOKENS, stand_in
 
+from analysis.cli_known import Known
 from real_runs.capture import snapshots
+from real_runs.engines import read_text
 
 
 def document(*arguments):
@@ -149,6 +151,13 @@ def test_the_bundled_prompts_are_asked_with_the_options_given():
     assert found["parameters"]["concurrency"] == 4
 
 
+def test_requests_at_a_time_are_those_measured_unless_they_are_told():
+    (reading,) = read_text("accepted=167 drafted=259 rounds=87")
+    for told, running in ((None, 2.5), (3.0, 3.0)):
+        known = Known(running=told).added_to(reading.observation, running=2.5)
+        assert known.clock.running == running
+
+
 def test_texts_are_kept_only_if_asked(tmp_path, prompts):
     with stand_in("vllm") as server:
         for name, more in (("a", ()), ("b", ("--with-texts",))):
@@ -229,6 +238,19 @@ def test_kept_files_are_not_overwritten_and_that_is_said_before_the_wait(tmp_pat
     assert result.returncode == 2
     assert "--keep overwrites nothing" in result.stderr
     assert (tmp_path / "after.prom").read_text() == "mine"
+
+
+def test_a_link_to_nowhere_is_there_and_a_file_is_no_folder(tmp_path):
+    (tmp_path / "metrics.prom").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "file").write_text("mine")
+    with stand_in("vllm") as server:
+        linked = specdec("import", server.url, "--keep", str(tmp_path))
+        file = specdec("import", server.url, "--keep", str(tmp_path / "file"))
+
+    assert (linked.returncode, file.returncode) == (2, 2)
+    assert "--keep overwrites nothing" in linked.stderr
+    assert f"--keep must be a folder; {tmp_path / 'file'} is a file." in file.stderr
+    assert not (tmp_path / "nowhere").exists()
 
 
 def test_counters_that_stand_still_are_bad_data():

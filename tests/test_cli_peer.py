@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 
 import pytest
@@ -73,27 +72,25 @@ def test_prompt_lookup_sampled_has_no_rounds_to_agree_in(small_target_folder, te
     assert "with its search" in result.stdout
 
 
-def test_a_peer_that_drafts_otherwise_ends_the_command_with_1(arguments, monkeypatch):
-    turn = comparing.compare_loaded
+def test_a_peer_that_drafts_otherwise_ends_the_command_with_1(arguments, monkeypatch, tmp_path):
+    from real_runs.peers.generating import Generating  # noqa: PLC0415 — needs torch
 
-    def other(target, draft, settings, prompts, **rest):
-        shorter = dataclasses.replace(settings, gammas=(2,))
-        found = turn(target, draft, settings, prompts, **rest)
-        wrong = turn(target, draft, shorter, prompts).requests
-        peers = {request.prompt: request.peer for request in wrong}
-        return dataclasses.replace(
-            found,
-            requests=tuple(
-                dataclasses.replace(request, peer=peers[request.prompt])
-                for request in found.requests
-            ),
-        )
-
-    monkeypatch.setattr(comparing, "compare_loaded", other)
-    result = specdec(*arguments)
+    turn = Generating.turn
+    monkeypatch.setattr(
+        Generating,
+        "turn",
+        lambda self, prompt, *, gamma, **rest: turn(self, prompt, gamma=gamma - 1, **rest),
+    )
+    result = specdec(*arguments, "--gamma", "3")
     assert result.returncode == 1
     assert "are left unexplained" in result.stderr
     assert " 0 of the peer's" not in result.stderr
+    assert "--dtype float64" not in result.stderr  # it was given
+
+    again = ("--gamma", "3", "--dtype", "float32", "--out", str(tmp_path / "again"))
+    result = specdec(*arguments, *again)
+    assert result.returncode == 1
+    assert "rounding can change a draft, too: --dtype float64 shows" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from commands import specdec
 from test_cli_load import CARD, MODEL, pass_s, tokens_per_round
 
+from analysis import terminal
 from analysis.serving.length_words import in_words, mean_tokens, token_lengths
 from simulator.serving import (
     EmpiricalTokens,
@@ -30,6 +31,8 @@ SHORT = (
     "2",
     "--requests",
     "60",
+    "--token-budget",
+    "0",
 )
 TRACE = "timestamp,prompt_tokens,output_tokens\n10,60,21\n10.5,30,1\n12,60,41\n"
 
@@ -157,7 +160,39 @@ def test_a_trace_as_recorded_and_faster(tmp_path):
     assert fast["loads"][0]["e2e_s_plain"] > row["e2e_s_plain"] * 1.05
     assert any("beyond the stable limit without and with" in note for note in fast["notes"])
     file.write_text("timestamp,prompt_tokens\n1,2\n")
-    assert "line 2: no column for output" in refused(*CHAIN, "--trace", str(file))
+    assert "line 1: no column for output" in refused(*CHAIN, "--trace", str(file))
+
+
+def test_a_record_is_described_as_it_was_read(tmp_path):
+    file = tmp_path / "trace.csv"
+    file.write_text(TRACE)
+    replayed = (*CHAIN, "--trace", str(file), "--replications", "2")
+    described = (
+        "3 requests in 2 s, 1 per second, with 50 tokens of prompt and 21 of answer on average"
+    )
+    assert any(described in note for note in told(*replayed)["notes"])
+    faster = told(*replayed, "--speed-up", "4")["notes"]
+    assert any("3 requests in 0.5 s, 4 per second, with 50" in note for note in faster)
+    file.write_text("arrival_s,prompt_tokens,output_tokens\n5,60,21\n")
+    alone = told(*replayed)["notes"]
+    assert any("1 request at one time, with 60 tokens" in note for note in alone)
+    assert not any("beyond the stable limit" in note for note in alone)
+    for option, value in (("--prompt-tokens", "9"), ("--output-tokens", "9"), ("--warm-up", "0")):
+        assert f"measures all of them; got {option} too." in refused(*replayed, option, value)
+
+
+@pytest.mark.parametrize("goal", [(), ("--ttft", "1000")])
+@pytest.mark.parametrize("loads", [("--rate", "2,4"), ("--users", "1,6")])
+def test_the_table_of_loads_fits_eighty_characters(goal, loads, monkeypatch):
+    monkeypatch.setattr(terminal, "_PIPED_WIDTH", 80)
+    printed = specdec(*CHAIN, *SHORT, *loads, *goal)
+    table = printed.stdout.split("\n\n", maxsplit=1)[0]
+    assert "…" not in table
+    words = table.split()
+    assert ("goodput" in words, "e2e" in words) == (bool(goal), True)
+    assert ("stable" in words) == ("--rate" in loads)
+    assert ("tokens" in words) == ("--users" in loads)
+    assert ("Goodput is" in printed.stderr) == bool(goal)
 
 
 def test_the_same_seed_says_the_same_and_csv_and_tables_do_too(tmp_path):
@@ -177,6 +212,14 @@ def test_the_same_seed_says_the_same_and_csv_and_tables_do_too(tmp_path):
     assert "note: A prompt is read alone" in shown.stderr
 
 
+def test_prompts_are_read_beside_decoding_unless_they_are_to_be_read_alone():
+    alone, beside = (told(*CHAIN, *more, "--rate", "3") for more in (SHORT, SHORT[:-2]))
+    assert "A prompt is read alone" in " ".join(alone["notes"])
+    assert "fill each pass up to 2,048 tokens" in " ".join(beside["notes"])
+    limits = [report["stable_limits"][0]["requests_per_s"] for report in (alone, beside)]
+    assert limits[1] > 1.05 * limits[0]
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -186,8 +229,8 @@ def test_the_same_seed_says_the_same_and_csv_and_tables_do_too(tmp_path):
         ),
         (("--speed-up", "2"), "--speed-up belongs to --trace"),
         (("--rate", "one"), "--rate must be numbers"),
-        (("--rate", "-1"), "rate_per_s must be"),
-        (("--users", "0"), "users must be"),
+        (("--rate", "-1"), "--rate: rate_per_s must be"),
+        (("--users", "0"), "--users: users must be"),
         (("--gamma", "many"), "--gamma must be a number, a schedule"),
         (("--gamma", "1-2:3, 5-:0"), "no gaps"),
         (("--gamma", "0"), "gamma must be above 0"),

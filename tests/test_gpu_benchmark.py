@@ -1,5 +1,6 @@
 import contextlib
 import dataclasses
+import gc
 import json
 import subprocess
 import sys
@@ -39,6 +40,14 @@ for name in ("transformers", "scipy", "pandas", "matplotlib", "typer", "rich", "
 sys.argv = ["gpu.py", *sys.argv[1:]]
 runpy.run_path(PROGRAM, run_name="__main__")
 """
+
+
+@pytest.fixture(scope="module", autouse=True)
+def little_to_collect():
+    """As `gpu.py` itself does: looking through all that is imported takes longer than these tests."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="module")

@@ -82,3 +82,22 @@ def test_columns_too_wide_for_a_terminal_stay_in_json(capsys):
 )
 def test_cells_as_people_read_them(cell, text):
     assert as_text(cell) == text
+
+
+@pytest.mark.parametrize("output", list(Format))
+def test_what_a_log_holds_cannot_steer_a_terminal(output, capsys):
+    evil = "m\x1b]0;title\x07\x9b2J\u202e"
+    said = report(
+        parameters=(("target", evil),),
+        sections=(Section(name="one", columns=("name", "x"), rows=((evil, 1),)),),
+        headline=f"{evil}\nsecond line",
+        notes=(evil,),
+        table=None,
+    )
+
+    emit(said, output)
+
+    printed = "".join(capsys.readouterr())
+    assert not set(printed) & set("\x1b\x07\x9b\u202e")
+    assert "second line" in printed
+    assert printed.count("\ufffd") >= 4

@@ -12,11 +12,16 @@ import pytest
 
 import analysis
 import simulator
+import simulator.serving
 
-HEAVY = ("torch", "streamlit", "altair", "pandas", "matplotlib", "scipy.stats", "typer", "rich")
+HEAVY = (
+    *("torch", "streamlit", "altair", "pandas", "matplotlib", "scipy.stats", "typer", "rich"),
+    "numba",
+)
+PACKAGES = [simulator, simulator.serving, analysis]
 
 
-@pytest.mark.parametrize("package", [simulator, analysis])
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
 def test_all_is_sorted_and_complete(package):
     public = [
         name
@@ -27,7 +32,7 @@ def test_all_is_sorted_and_complete(package):
     assert package.__all__ == constants + sorted(set(public).difference(constants))
 
 
-@pytest.mark.parametrize("package", [simulator, analysis])
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
 def test_every_public_function_and_class_is_documented(package):
     for name in package.__all__:
         value = getattr(package, name)
@@ -48,7 +53,7 @@ def test_no_module_hides_a_function_of_its_name():
 
 
 def test_imports_are_light():
-    loaded = modules_after("import simulator, analysis, real_runs")
+    loaded = modules_after("import simulator.serving, analysis, real_runs")
     assert "numpy" in loaded
     assert not loaded.intersection(HEAVY)
 

@@ -28,6 +28,7 @@ from simulator.serving import (
     replicate,
     stable_limit,
 )
+from simulator.serving.limits import settling_requests
 
 FAST = make_times(
     pass_s=lambda _requests, _tokens, _context: 0.02,
@@ -124,7 +125,10 @@ def test_a_rate_at_the_limit_is_not_stable():
 
 
 def test_a_comparison_alone_is_that_of_its_rate():
-    """`compare_serving` finds the limits itself; gains are those of runs on the same requests."""
+    """`compare_serving` finds the limits itself; gains are those of runs on the same requests.
+
+    Half of the plain limit settles within 16 requests: that is the warm-up, longer than the usual 6.
+    """
     load = Workload(
         arrivals=PoissonArrivals(rate_per_s=2.0), prompt=CHAT.prompt, output=CHAT.output
     )
@@ -136,11 +140,13 @@ def test_a_comparison_alone_is_that_of_its_rate():
     given = compare_serving(SURE, SURE.plain(), load, limits=limits, **FEW)
     seed = int(np.random.default_rng(0).integers(0, 1 << 63))
     sides = [
-        replicate(side, load, rng=seed, **{k: v for k, v in FEW.items() if k != "rng"})
-        for side in (SURE, SURE.plain())
+        replicate(side, load, warm_up=16, **{**FEW, "rng": seed}) for side in (SURE, SURE.plain())
     ]
-    ratios = [slow.e2e.mean_s / fast.e2e.mean_s for fast, slow in zip(*sides, strict=True)]
-    assert given.gain_e2e == ratio_of(ratios)
+    fast, slow = ([run.e2e.mean_s for run in runs] for runs in sides)
+    assert given.gain_e2e == ratio_of(slow, fast)
+    assert given.gain_e2e.value == pytest.approx(
+        given.plain.e2e.mean_s.value / given.speculative.e2e.mean_s.value
+    )
     assert given.speculative == ServingEstimates.of(sides[0])
 
 
@@ -161,6 +167,35 @@ def test_recorded_arrivals_are_compared_whole():
         SURE, SURE.plain(), Workload(arrivals=arrivals), **{**FEW, "requests": None}
     )
     assert point.gain_e2e.value == pytest.approx(0.25 / 0.098)
+
+
+def test_both_sides_measure_the_same_requests_also_where_they_run_more():
+    """The warm-up of the larger batch holds for both: twice its eight."""
+    plain = SURE.plain(most_running=8)
+    limits = (limit_of(SURE), limit_of(plain))
+    options = {**FEW, "limits": limits}
+    usual = compare_serving(SURE, plain, CHAT, **options)
+    assert usual == compare_serving(SURE, plain, CHAT, warm_up=16, **options)
+    assert usual != compare_serving(SURE, plain, CHAT, warm_up=6, **options)
+
+
+@pytest.mark.parametrize(
+    ("rate", "limits", "expected"),
+    [
+        (1.0, (10.0, 20.0), 5),  # 4 / 0.9²
+        (9.0, (10.0, 20.0), 400),
+        (9.0, (20.0, 9.0), 14),  # of the side that can take it: 4 / 0.55²
+        (9.9, (10.0,), 2500),  # as for 96 %
+        (9.0, (9.0, 8.0), 0),
+    ],
+)
+def test_a_queue_settles_the_later_the_nearer_it_is_to_the_limit(rate, limits, expected):
+    load = Workload(
+        arrivals=PoissonArrivals(rate_per_s=rate), prompt=CHAT.prompt, output=CHAT.output
+    )
+    assert settling_requests(load, [mean_of([limit]) for limit in limits]) == expected
+    closed = Workload(arrivals=ClosedLoop(users=3), prompt=CHAT.prompt, output=CHAT.output)
+    assert settling_requests(closed, [mean_of([limit]) for limit in limits]) == 0
 
 
 def test_prompts_and_answers_that_take_no_time_have_no_gain():
@@ -211,11 +246,17 @@ def assert_95_percent(inside):
 
 @pytest.mark.parametrize("size", [3, 8])
 def test_intervals_cover_what_they_are_of(size, rng):
-    """Of normal values Student's t is exact; so is it for ratios whose logarithms are normal."""
+    """Of normal values Student's t is exact; nearly so of ratios of pairs that vary by a few percent."""
     values = rng.normal(5.0, 2.0, (TRIALS, size))
     assert_95_percent(covered([mean_of(row).interval for row in values], 5.0))
-    ratios = np.exp(rng.normal(math.log(1.3), 0.4, (TRIALS, size)))
-    assert_95_percent(covered([ratio_of(row).interval for row in ratios], 1.3))
+    shared, one, other = rng.normal(0.0, 0.04, (3, TRIALS, size))
+    above, below = 1.3 * (1.0 + shared + one), 1.0 + shared + other
+    found = [ratio_of(*pair).interval for pair in zip(above, below, strict=True)]
+    assert_95_percent(covered(found, 1.3))
+    if size > 3:  # pairs that are not of the same run: too wide
+        mixed = zip(above, 1.0 - shared + other, strict=True)
+        wide = [ratio_of(*pair).interval for pair in mixed]
+        assert np.mean(np.diff(wide)) > 1.4 * np.mean(np.diff(found))
 
 
 def test_intervals_of_the_normal_law_are_rejected(rng):
@@ -227,14 +268,19 @@ def test_intervals_of_the_normal_law_are_rejected(rng):
 
 
 def test_means_and_ratios_of_few_and_of_unknown_values():
-    assert mean_of([2.0]).interval is ratio_of([2.0]).interval is None
-    assert (mean_of([2.0]).value, ratio_of([2.0]).value) == (2.0, 2.0)
+    assert mean_of([2.0]).interval is ratio_of([2.0], [1.0]).interval is None
+    assert (mean_of([2.0]).value, ratio_of([2.0], [1.0]).value) == (2.0, 2.0)
     assert mean_of([1.0, 1.0]).interval == (1.0, 1.0)
     for unknown in (math.nan, math.inf):
         assert math.isnan(mean_of([1.0, unknown]).value)
-        assert math.isnan(ratio_of([1.0, unknown]).value)
+        assert math.isnan(ratio_of([1.0, unknown], [1.0, 1.0]).value)
+        assert math.isnan(ratio_of([1.0, 1.0], [1.0, unknown]).value)
     for bad in (0.0, -1.0):
-        assert math.isnan(ratio_of([1.0, bad]).value)
-    ratio = ratio_of([0.5, 2.0])
-    assert ratio.value == pytest.approx(1.0)
-    assert ratio.interval[0] * ratio.interval[1] == pytest.approx(1.0)
+        assert math.isnan(ratio_of([1.0], [bad]).value)
+        assert math.isnan(ratio_of([bad], [1.0]).value)
+    ratio, back = ratio_of([4.0, 2.0], [1.0, 2.0]), ratio_of([1.0, 2.0], [4.0, 2.0])
+    assert (ratio.value, back.value) == (2.0, 0.5)
+    assert ratio.interval == pytest.approx((1 / back.interval[1], 1 / back.interval[0]))
+    assert ratio_of([3.0, 6.0], [1.0, 2.0]).interval == (3.0, 3.0)  # the same ratio in every run
+    with pytest.raises(ValueError, match="above and below must be as many; got 1 and 2"):
+        ratio_of([1.0], [1.0, 2.0])

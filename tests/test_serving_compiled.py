@@ -66,7 +66,11 @@ def differences(server, workload, **options):
             for f in fields(one)
             if not same(getattr(one, f.name), getattr(other, f.name))
         ]
-    found += [name for name in ("measured", "met") if getattr(slow, name) != getattr(fast, name)]
+    found += [
+        name
+        for name in ("measured", "met", "answer_tokens")
+        if getattr(slow, name) != getattr(fast, name)
+    ]
     found += [
         f"requests.{f.name}"
         for f in fields(slow.requests)

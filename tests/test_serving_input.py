@@ -173,7 +173,7 @@ REFUSED = {
     ),
     "no run": (lambda: ServingEstimates.of([]), "runs"),
     "no value": (lambda: mean_of([]), "values"),
-    "no ratio": (lambda: ratio_of([]), "values"),
+    "no ratio": (lambda: ratio_of([], []), "values"),
     "no rate": (
         lambda: compare_rates(make_server(), make_server(), LOAD, (), rng=0),
         "rates_per_s",

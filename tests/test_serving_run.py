@@ -223,6 +223,27 @@ def test_throughput_of_a_steady_loop_is_exact():
     assert run.goodput_per_s == run.requests_per_s
 
 
+@pytest.mark.parametrize("arrivals", ["closed", "Poisson"])
+def test_the_window_leaves_out_what_was_before_it(arrivals):
+    """Up to where it ends, less up to where it begins: two runs of the same requests without a warm-up."""
+    server = make_server(CHAINS["constant"])
+    window, before, all_of_it = (
+        run_of(server, ARRIVALS[arrivals], requests=requests, warm_up=warm_up).counters
+        for requests, warm_up in ((40, 15), (15, 0), (55, 0))
+    )
+    assert 0.0 < before.window_to_s == window.window_from_s
+    assert window.window_to_s == all_of_it.window_to_s
+    for name in ("tokens", "finished", "busy_s", "decoding_s"):
+        part, first, whole = (
+            getattr(each, f"window_{name}") for each in (window, before, all_of_it)
+        )
+        assert 0 < first < whole
+        assert part == pytest.approx(whole - first)
+    run = run_of(server, ARRIVALS[arrivals], requests=40, warm_up=15)
+    assert run.mean_batch == window.window_decoding_s / window.window_busy_s
+    assert run.busy_share == window.window_busy_s / run.window_s
+
+
 def test_an_objective_counts_who_kept_it():
     server = make_server(CHAINS["constant"])
     usual = run_of(server, ARRIVALS["Poisson"])

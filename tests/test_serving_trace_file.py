@@ -44,6 +44,8 @@ FORMS = {
         json.dumps({"arrival_s": t, "prompt_tokens": p, "output_tokens": o}) + "\n"
         for t, p, o in ((1.0, 10, 1), (1.5, 20, 2.0), (3, "30", "3"))
     ),
+    "semicolons": "arrival_s;prompt_tokens;output_tokens;note\n7;10;1;a,b,c\n7.5;20;2;\n9;30;3;\n",
+    "tabs": "arrival_s\tprompt_tokens\toutput_tokens\n7\t10\t1\n7.5\t20\t2\n9\t30\t3\n",
     "quoted, spaced, with a mark": (
         '\ufeff"output_tokens", Prompt_Tokens ,"note",arrival_s\n1,10,"a, b",-1\n2, 20 ,,-0.5\n3,30,,1\n'
     ),
@@ -77,11 +79,11 @@ HEADER = "arrival_s,prompt_tokens,output_tokens\n"
         ("", "t has no requests"),
         ("\n \n", "t has no requests"),
         (HEADER, "t has no requests"),
-        ("time,prompt_tokens,output_tokens\n1,2,3\n", "line 2: no column for arrival; expected"),
-        ("arrival_s,tokens\n1,2\n", "line 2: no column for prompt and output"),
+        ("time,prompt_tokens,output_tokens\n1,2,3\n", "line 1: no column for arrival in 'time, prompt_"),
+        ("arrival_s,tokens\n1,2\n", "line 1: no column for prompt and output in 'arrival_s, tokens'"),
         (HEADER + "0,5,5\n1,5\n", "line 3: expected 3 cells as in the header; got 2"),
         (HEADER + "2,5,5\n1,5,5\n", "line 3: arrivals must not fall; sort the trace by arrival_s"),
-        (HEADER + "soon,5,5\n", "line 2: arrival_s must be seconds, milliseconds or an ISO date; got 'soon'"),
+        (HEADER + "soon,5,5\n", "in _ms) or an ISO date; got 'soon'"),
         (HEADER + "nan,5,5\n", "line 2: arrival_s must be"),
         (HEADER + "1e300,5,5\n", "line 2: arrival_s must be"),
         (HEADER + "0,5,0\n", "line 2: output_tokens must be a whole number of 1 to 1,000,000 tokens; got '0'"),
@@ -90,6 +92,12 @@ HEADER = "arrival_s,prompt_tokens,output_tokens\n"
         (HEADER + "0,,1\n", "line 2: prompt_tokens must be"),
         (HEADER + "0,1000001,1\n", "line 2: prompt_tokens must be"),
         (HEADER + f"0,{'9' * 5000},1\n", "line 2: prompt_tokens must be"),
+        ("\n" + HEADER.replace("output", "out") + "0,1,1\n", "line 2: no column for output"),
+        ("arrival_s,tokens," + "x" * 5000 + "\n1,2,3\n", "line 1: no column for prompt and output"),
+        ("timestamp,prompt_tokens,output_tokens\n1700000000018,1,1\n", "line 2: timestamp must be seconds"),
+        ('[{"arrival_s": 1, "prompt_tokens": 1, "output_tokens": 1}]\n', "line 1: is a list in JSON; write"),
+        ("\n[\n", "line 2: is a list in JSON"),
+        (b"\x1f\x8b\x08\x00\x00", "line 1: is not text (UTF-8); unpack or convert it"),
         ('{"timestamp": 1}\n', "line 1: no column for prompt and output"),
         ('{"timestamp": true, "input_length": 1, "output_length": 1}\n', "line 1: timestamp must be"),
         ('{"timestamp": 1, "input_length": NaN, "output_length": 1}\n', "line 1: input_length must be"),

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
+from serving_cases import make_times
 
+from analysis.serving.report import unstable_notes
 from analysis.serving.turning import turning_rate
 from simulator import Estimate
 from simulator.serving import (
@@ -13,11 +16,23 @@ from simulator.serving import (
     FixedTokens,
     PoissonArrivals,
     RecordedArrivals,
+    Server,
     ServingComparison,
+    ServingEstimates,
     Workload,
+    simulate_serving,
 )
 
 LENGTH = FixedTokens(tokens=9)
+SEEN = ServingEstimates.of(
+    [
+        simulate_serving(
+            Server(times=make_times(), most_running=1),
+            Workload(arrivals=ClosedLoop(users=1), prompt=LENGTH, output=LENGTH),
+            requests=2, warm_up=0, rng=0,
+        )
+    ]
+)  # fmt: skip
 
 
 def point(arrivals, gain=None, *, limits=(None, None), **gains):
@@ -142,3 +157,19 @@ def test_what_is_refused():
     for mixed in ([at(1.0, 2.0), point(ClosedLoop(users=2), 2.0)], [point(recorded, 2.0)]):
         with pytest.raises(ValueError, match="must all be Poisson arrivals or all closed loops"):
             turning_rate(mixed)
+
+
+def test_notes_name_who_is_beyond_a_limit_and_who_is_too_near_to_it():
+    limits = {"limits": ((20.0, 19.0, 21.0), (10.0, 9.9, 10.1))}
+    calm, near = (replace(at(rate, **limits), speculative=SEEN, plain=SEEN) for rate in (9.5, 9.7))
+    beyond = replace(at(19.5, **limits), plain=None, speculative=None)
+    assert unstable_notes([calm]) == ()
+    (said,) = unstable_notes([calm, near])
+    assert said.startswith("Without speculation 9.7 requests/s are so near to what the server can")
+    notes = unstable_notes([calm, near, beyond])
+    assert [note.split(" the ")[0] for note in notes if "not surely stable" in note] == [
+        "Without speculation",
+        "With speculation",
+    ]
+    assert all(" 9.5" not in note for note in notes)
+    assert unstable_notes([point(ClosedLoop(users=4))]) == ()

@@ -23,6 +23,7 @@ from simulator.serving import (
     compare_serving,
     stable_limit,
 )
+from simulator.serving.limits import settling_requests
 
 USUAL_REPLICATIONS = 6
 SHARES = (0.1, 0.25, 0.5, 0.7, 0.85, 0.95)
@@ -52,9 +53,8 @@ def stable_limits(
 ) -> tuple[Estimate, Estimate]:
     """The stable limits of both servers [requests/s], with speculation and without.
 
-    A full batch begins together and ends nearly together for a while, the more so the more alike answers
-    are; a run counts whole batches, and many of them, or the last burst alone would move the rate. A run
-    measures about `requests`, eight full batches at least, or as many as are affordable.
+    A run measures about `requests`, eight full batches at least, or as many as are affordable: requests that
+    begin together stay nearly so for some batches, and each counts less the more there are.
     """
     _, output = mean_lengths(workload)
     wanted = _LIMIT_TOKENS / output if requests is None else requests
@@ -117,7 +117,8 @@ def run_size(
     """Requests of a run and of its warm-up where none are asked for.
 
     About so many passes are affordable, and a busy server shares them; warm-up fills the batch that the
-    load will have. Recorded arrivals are what they are.
+    load will have. Near a limit both last as long as the queue takes to settle. Recorded arrivals are what
+    they are.
     """
     arrivals = workload.arrivals
     if isinstance(arrivals, RecordedArrivals):
@@ -132,7 +133,8 @@ def run_size(
         together = min(1.0 + arrivals.rate_per_s * _alone_s(pair.plain, prompt, output), most)
         smaller = min(limit.value for limit in limits) if limits else math.inf
         filled = 2.0 * most * min(arrivals.rate_per_s / smaller, 1.0)
-        least = _LEAST
+        settles = settling_requests(workload, limits or ())
+        filled, least = max(filled, settles), max(settles, _LEAST)
     requests = max(min(math.ceil(_PASSES * together / output), _MOST), least)
     return RunSize(requests=requests, warm_up=math.ceil(max(0.2 * requests, filled)))
 

@@ -137,7 +137,7 @@ def _about_prompts(token_budget: int | None) -> tuple[str, ...]:
             "A prompt is read alone as soon as its request is admitted; who decodes waits meanwhile.",
         )
     said = (
-        f"A pass takes up to {token_budget:,} tokens: those of decoding requests first, then parts of "
-        "prompts, whose attention is that of the requests' mean context."
+        f"Parts of prompts fill each pass up to {token_budget:,} tokens, behind those of all who decode; their "
+        "attention is that of the requests' mean context. --token-budget 0 reads prompts alone."
     )
     return (said,)

@@ -26,6 +26,7 @@ MOST_ROWS = 1_000_000
 LARGEST = 500_000_000  # bytes
 _LONGEST_LINE = 10_000_000  # bytes; traces may carry hashes of their prompts' blocks
 _LONGEST_CELL = 100
+_DELIMITERS = ",;\t"
 _ARRIVAL = {
     "arrival_s": 1.0, "arrived_at": 1.0, "arrival_time": 1.0, "arrival_time_s": 1.0, "timestamp_s": 1.0,
     "arrival_ms": 1e-3, "arrival_time_ms": 1e-3, "timestamp_ms": 1e-3, "timestamp": None,
@@ -55,7 +56,7 @@ class _Columns:
 
 
 def read_arrivals(source: Path | BinaryIO, *, name: str | None = None) -> RecordedArrivals:
-    r"""The requests of a trace: CSV with a header, or an object on each line (JSON lines).
+    r"""The requests of a trace: CSV with a header (cells between commas, semicolons or tabs), or JSON lines.
 
     Columns are found by their usual names, in any spelling of capitals: `arrival_s` or `timestamp` (Azure's
     TIMESTAMP with dates), `prompt_tokens`, `ContextTokens`, `input_tokens` or `input_length`,
@@ -88,9 +89,9 @@ def _read(stream: BinaryIO, name: str) -> RecordedArrivals:
     outputs: list[int] = []
     columns: _Columns | None = None
     before = -math.inf
-    for number, row, is_json in _rows(stream, name):
+    for number, row, header in _rows(stream, name):
         if columns is None:
-            columns = _columns(tuple(row), name, number, is_json=is_json)
+            columns = _columns(tuple(row), name, header or number, is_json=header is None)
         if len(arrivals) == MOST_ROWS:
             raise TraceFileError(f"{name}: a trace must have at most {MOST_ROWS:,} requests.")
         now = _time(row.get(columns.arrival), columns, name, number)
@@ -111,29 +112,34 @@ def _read(stream: BinaryIO, name: str) -> RecordedArrivals:
     )
 
 
-def _rows(stream: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, object], bool]]:
-    """Rows by column in lower case, with their line and whether they are JSON."""
+def _rows(stream: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, object], int | None]]:
+    """Rows by column in lower case, with their line and that of the header; JSON lines have none."""
     lines = _lines(stream, name)
     first = next(((n, text) for n, text in lines if text.strip()), None)
     if first is None:
         return
-    number, text = first
+    top, text = first
+    if text.lstrip().startswith("["):
+        raise TraceFileError(
+            f"{name}, line {top}: is a list in JSON; write an object on each line (jq -c '.[]')."
+        )
     if text.lstrip().startswith("{"):
-        yield number, _object(text, name, number), True
+        yield top, _object(text, name, top), None
         for number, text in lines:
             if text.strip():
-                yield number, _object(text, name, number), True
+                yield number, _object(text, name, number), None
         return
-    header = [_key(cell) for cell in _cells(text, name, number)]
+    delimiter = max(_DELIMITERS, key=text.count)
+    header = [_key(cell) for cell in _cells(text, delimiter, name, top)]
     for number, text in lines:
         if not text.strip():
             continue
-        cells = _cells(text, name, number)
+        cells = _cells(text, delimiter, name, number)
         if len(cells) != len(header):
             raise TraceFileError(
                 f"{name}, line {number}: expected {len(header)} cells as in the header; got {len(cells)}."
             )
-        yield number, dict(zip(header, cells, strict=True)), False
+        yield number, dict(zip(header, cells, strict=True)), top
 
 
 def _lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
@@ -150,7 +156,9 @@ def _lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
         try:
             yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError:
-            raise TraceFileError(f"{name}, line {number}: is not text (UTF-8).") from None
+            raise TraceFileError(
+                f"{name}, line {number}: is not text (UTF-8); unpack or convert it."
+            ) from None
 
 
 def _object(text: str, name: str, number: int) -> dict[str, object]:
@@ -169,9 +177,9 @@ def _key(name: str) -> str:
     return name.strip().lower().replace(" ", "_")
 
 
-def _cells(text: str, name: str, number: int) -> list[str]:
+def _cells(text: str, delimiter: str, name: str, number: int) -> list[str]:
     try:
-        return next(csv.reader(io.StringIO(text)), [])
+        return next(csv.reader(io.StringIO(text), delimiter=delimiter), [])
     except csv.Error:
         raise TraceFileError(f"{name}, line {number}: is not a row of a CSV file.") from None
 
@@ -187,7 +195,8 @@ def _columns(names: Sequence[str], file: str, number: int, *, is_json: bool) -> 
             if found is None
         ]
         raise TraceFileError(
-            f"{file}, line {number}: no column for {' and '.join(missing)}; expected one each for {_ROWS}."
+            f"{file}, line {number}: no column for {' and '.join(missing)} in {', '.join(names)!r:.80}; "
+            f"expected one each for {_ROWS}."
         )
     scale = _ARRIVAL[arrival]
     if scale is None:  # `timestamp` alone: traces of JSON lines print milliseconds
@@ -206,8 +215,8 @@ def _time(value: object, columns: _Columns, file: str, number: int) -> float:
             seconds = _date(value.strip())
     if not (math.isfinite(seconds) and abs(seconds) < 1e12):
         raise TraceFileError(
-            f"{file}, line {number}: {columns.arrival} must be seconds, milliseconds or an ISO date; "
-            f"got {value!r:.60}."
+            f"{file}, line {number}: {columns.arrival} must be seconds, milliseconds (where the name ends "
+            f"in _ms) or an ISO date; got {value!r:.60}."
         )
     return seconds
 

@@ -14,6 +14,7 @@ from app_pages import state
 from app_pages.controls import drawn_key, fresh_key
 from app_pages.one_token.controls import write_address
 from app_pages.plain_text import plain
+from app_pages.state import Field
 from app_pages.where_it_breaks import arrivals
 from app_pages.where_it_breaks.arrivals import KINDS, NUMBERS, SHARE, SHARES, Load
 
@@ -146,14 +147,23 @@ def _take(drawn: str, key: str, name: str) -> None:
         _change(**{name: st.session_state[key]})
 
 
+def _as_typed(field: Field, factor: float) -> Field:
+    """The field with its ends in what was typed, which is `factor` times smaller than what is kept."""
+    if factor == 1.0:
+        return field
+    low, high = (float(f"{end / factor:.3g}") for end in (field.low, field.high))
+    return dataclasses.replace(field, name="requests per second", low=low, high=high)
+
+
 def _take_number(drawn: str, key: str, name: str, factor: float) -> None:
     if key != drawn_key(drawn):
         return
     field, before = NUMBERS[name], getattr(current(), name)
     value = float(f"{float(st.session_state[key]) * factor:.{10 if factor == 1.0 else 6}g}")
-    problem = field.problem(value)
-    if problem is not None:
-        st.session_state[_PROBLEMS] = (f"{problem} It stays at {before:.10g}.",)
-        st.session_state[key] = float(f"{before / factor:.10g}")
+    if field.problem(value) is not None:
+        kept = before if factor == 1.0 else float(f"{before / factor:.4g}")
+        problem = _as_typed(field, factor).problem(f"{float(st.session_state[key]):.10g}")
+        st.session_state[_PROBLEMS] = (f"{problem} It stays at {kept:.10g}.",)
+        st.session_state[key] = float(f"{kept:.10g}")
         return
     _change(**{name: int(value) if field.whole else value})

@@ -12,6 +12,7 @@ from analysis.serving import charts
 from analysis.serving.loads import mean_held
 from analysis.serving.tables import ServerPair, server_of
 from analysis.serving.turning import Turning, turning_rate
+from analysis.serving.usual import USUAL_BUDGET
 from app_pages.deployment.address import EXAMPLE
 from app_pages.deployment.results import BY_SETUP, Setup, deployment
 from app_pages.where_it_breaks import arrivals
@@ -62,6 +63,7 @@ def servers(setup: Setup, kind: Kind) -> ServerPair:
         most_running=None,
         most_prompt=prompt.most,
         most_output=output.most,
+        token_budget=USUAL_BUDGET,
         held=mean_held(_workload(setup, kind, 1.0)),
     )
 

@@ -161,8 +161,9 @@ def _charts(points: tuple[ServingComparison, ...], here: ServingComparison, turn
     with right:
         _chart(lambda: results.gain_spec(points, turn, here), "arrivals_gain")
     st.caption(
-        "Vertical rules on the left are the stable limits: from there on a queue grows for ever. A dotted "
-        "rule on the right, where there is one, is where the gain of the whole request turns."
+        "Rings are at your rate. Vertical rules on the left are the stable limits: from there on a queue "
+        "grows for ever. A dotted rule on the right, where there is one, is where the gain of the whole "
+        "request turns."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import socket
 import ssl
 import threading
@@ -20,6 +21,8 @@ TIMEOUT_S = 10.0
 _PIECE = 1 << 16
 _EXCERPT = 1 << 12
 _LONGEST_SHOWN = 200
+# What moves a cursor, or turns the direction of a line, where a terminal shows it: all but \t \n \r.
+_UNSHOWN = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 Opened = Callable[[socket.socket], None]
 
@@ -108,9 +111,10 @@ def shut(sock: socket.socket) -> None:
 
 
 def fetch(server: Server, *, timeout_s: float = TIMEOUT_S) -> str:
-    """The text that a server has under its path."""
+    """The text that a server has under its path, without codes that a terminal would obey."""
     with answered(server, timeout_s=timeout_s) as response:
-        return b"".join(pieces(response, server)).decode("utf-8", "replace")
+        text = b"".join(pieces(response, server)).decode("utf-8", "replace")
+    return _UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def pieces(response: http.client.HTTPResponse, server: Server) -> Iterator[bytes]:
@@ -127,14 +131,23 @@ def pieces(response: http.client.HTTPResponse, server: Server) -> Iterator[bytes
 
 def rows(response: http.client.HTTPResponse, server: Server) -> Iterator[bytes]:
     """The rows of an answer as they come, without their ends; CaptureError for one beyond 1 MiB."""
-    rest = b""
+    rest = bytearray()
     for piece in pieces(response, server):
-        *whole, rest = (rest + piece).split(b"\n")
-        if max(map(len, (*whole, rest))) > LONGEST_ROW:
-            raise CaptureError(server.url, f"a row is longer than {LONGEST_ROW >> 20} MiB")
-        yield from (row.rstrip(b"\r") for row in whole)
+        *ends, last = piece.split(b"\n")
+        for end in ends:
+            rest += end
+            _check_row(rest, server)
+            yield bytes(rest).rstrip(b"\r")
+            rest.clear()
+        rest += last  # never copied whole: a server may send single bytes
+        _check_row(rest, server)
     if rest:
-        yield rest
+        yield bytes(rest)
+
+
+def _check_row(row: bytearray, server: Server) -> None:
+    if len(row) > LONGEST_ROW:
+        raise CaptureError(server.url, f"a row is longer than {LONGEST_ROW >> 20} MiB")
 
 
 def _send(connection: _Checked, server: Server, body: dict[str, object] | None) -> None:

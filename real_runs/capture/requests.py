@@ -147,7 +147,10 @@ class _Asking:
         with answered(
             self.server,
             self._questions.body(
-                prompt.prompt, path=self.server.path, model=self._model, extras=self._extras
+                prompt.prompt,
+                path=self.server.path.partition("?")[0],
+                model=self._model,
+                extras=self._extras,
             ),
             timeout_s=self._questions.silent_s,
             within_s=max(WHOLE_S, self._questions.silent_s),
@@ -191,16 +194,17 @@ class _Asking:
 
 
 def _endpoint(server: Server) -> Server:
-    if server.path.endswith(("/completions", "/chat/completions")):
+    path, mark, query = server.path.partition("?")
+    if path.endswith("/completions"):
         return server
-    return server.at(f"{server.path.removesuffix('/v1')}{CHAT}")
+    return server.at(f"{path.removesuffix('/v1')}{CHAT}{mark}{query}")
 
 
 def _model(server: Server, questions: Questions) -> str | None:
     """The model that is asked: the one named, else the first that the server has, if it says so."""
     if questions.model is not None:
         return questions.model
-    base = server.path.partition("/v1")[0]
+    base = server.path.partition("?")[0].partition("/v1")[0]
     try:
         listed = as_object(fetch(server.at(f"{base}/v1/models")).encode(), server.url)
     except CaptureError as error:

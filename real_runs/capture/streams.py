@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from real_runs.capture.errors import CaptureError
+from real_runs.runs.errors import printable
 
 JsonObject = Mapping[str, object]
 
@@ -76,7 +77,7 @@ def as_object(payload: bytes, url: str) -> JsonObject:
     if failure:
         said = failure.get("message") if isinstance(failure, dict) else failure
         shown = " ".join(str(said).split())[:_LONGEST_TEXT]
-        raise CaptureError(url, f"it failed at a request: {shown if shown.isprintable() else '?'}")
+        raise CaptureError(url, f"it failed at a request: {shown}")
     return value
 
 
@@ -91,11 +92,11 @@ def facts_of(value: object, depth: int = 0) -> object:
             return {}
         kept = list(value.items())[:_MOST_MEMBERS]
         return {
-            str(name)[:_LONGEST_TEXT]: facts_of(each, depth + 1)
+            printable(str(name)[:_LONGEST_TEXT]): facts_of(each, depth + 1)
             for name, each in kept
             if _is_fact(each)
         }
-    return value[:_LONGEST_TEXT] if isinstance(value, str) else value
+    return printable(value[:_LONGEST_TEXT]) if isinstance(value, str) else value
 
 
 def _is_fact(value: object) -> bool:
@@ -122,4 +123,4 @@ def _text_of(choice: JsonObject) -> str | None:
 
 
 def _text(value: object) -> str:
-    return value[:_LONGEST_TEXT] if isinstance(value, str) else ""
+    return printable(value[:_LONGEST_TEXT]) if isinstance(value, str) else ""

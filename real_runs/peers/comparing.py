@@ -75,8 +75,8 @@ def compare_with_transformers(
     what it counts in the end must be what the peer counted.
 
     Raises ValueError for settings that the peer does not have, before a model is loaded, for prompts
-    that do not fit or have one token only, and for a draft of another vocabulary; and what
-    `load_target`, `read_prompts` and `check_same_tokenizer` raise.
+    that do not fit, have one token only or end with a stop token, and for a draft of another vocabulary;
+    and what `load_target`, `read_prompts` and `check_same_tokenizer` raise.
     """
     if settings.drafter == "draft_model" and settings.draft is None:
         settings = replace(settings, draft=default_draft(settings.target))
@@ -130,6 +130,11 @@ def compare_loaded(
         if tokens.size < 2:
             raise ValueError(
                 f"prompt {name} must have two tokens with a peer; it has {tokens.size}."
+            )
+        # The stages emit it again, and would end there.
+        if tokens[-1] in settings.stop_tokens:
+            raise ValueError(
+                f"prompt {name} must not end with a stop token with a peer; its last is {tokens[-1]}."
             )
     pair = Pair.of(bench, settings, target, draft)
     first = next(iter(encoded.values()))

@@ -4,7 +4,6 @@ from simulator.serving.comparing import (
     ServingComparison,
     compare_rates,
     compare_serving,
-    is_stable,
 )
 from simulator.serving.lengths import (
     EmpiricalTokens,
@@ -14,7 +13,7 @@ from simulator.serving.lengths import (
     TokenLengths,
     UniformTokens,
 )
-from simulator.serving.limits import stable_limit
+from simulator.serving.limits import is_stable, stable_limit
 from simulator.serving.records import Counters, LatencyObjective, ServedRequests
 from simulator.serving.replications import (
     LatencyEstimate,

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from simulator._checks import Rng, as_generator
+from simulator._checks import Rng, as_count, as_generator
 from simulator.estimate import Estimate
-from simulator.serving.limits import USUAL_REQUESTS, stable_limit
+from simulator.serving.limits import (
+    USUAL_REQUESTS,
+    is_stable,
+    settling_requests,
+    stable_limit,
+)
 from simulator.serving.records import LatencyObjective
 from simulator.serving.replications import ServingEstimates, ratio_of, replicate
-from simulator.serving.run import Engine, ServingRun
+from simulator.serving.run import MOST_REQUESTS, Engine, ServingRun, usual_warm_up
 from simulator.serving.server import Server
 from simulator.serving.workload import ClosedLoop, PoissonArrivals, RecordedArrivals, Workload
 
@@ -20,8 +24,8 @@ from simulator.serving.workload import ClosedLoop, PoissonArrivals, RecordedArri
 class ServingComparison:
     """One load on two servers. A side is None where the load is not stable for it.
 
-    `gain_*` are ratios of times without / with speculation, above 1 a gain, and `throughput_ratio` tokens
-    per second with / without: geometric means over replications on the same arrivals, with their intervals;
+    `gain_*` are ratios of mean times without / with speculation, above 1 a gain, and `throughput_ratio` tokens
+    per second with / without: over replications on the same arrivals, with their intervals (`ratio_of`);
     None where a side is missing. `limit` and `plain_limit` are `stable_limit` of each [requests/s], None for a
     closed loop, which is always stable.
     """
@@ -68,13 +72,21 @@ def compare_serving(
     `plain` is mostly `server.plain()`. Poisson arrivals at or above the stable limit of a side are not
     simulated there: its queue would grow for ever, and what a run shows would be its length only. `limits`
     of both sides are found first unless they are given. Without `requests` 2,000 are measured, and all of
-    recorded arrivals. Raises what `replicate` raises.
+    recorded arrivals. Without `warm_up` it is the longer one of what `simulate_serving` takes for either
+    side, so that both measure the same requests, and `settling_requests`. Raises what `replicate` raises.
     """
     generator = as_generator(rng)
-    if requests is None and not isinstance(workload.arrivals, RecordedArrivals):
+    recorded = isinstance(workload.arrivals, RecordedArrivals)
+    if requests is None and not recorded:
         requests = USUAL_REQUESTS
     if limits is None and isinstance(workload.arrivals, PoissonArrivals):
         limits = _limits(server, plain, workload, generator, engine)
+    if warm_up is None and requests is not None and not recorded:
+        measured = as_count("requests", requests, least=1, most=MOST_REQUESTS)
+        warm_up = max(
+            *(usual_warm_up(side, workload, measured) for side in (server, plain)),
+            settling_requests(workload, limits or ()),
+        )
     seed = int(generator.integers(0, 1 << 63))
     sides: list[tuple[ServingRun, ...] | None] = []
     for number, side in enumerate((server, plain)):
@@ -98,24 +110,20 @@ def compare_serving(
         )
     fast, slow = sides
 
-    def ratio(of: Callable[[ServingRun, ServingRun], float]) -> Estimate | None:
+    def ratio(of: Callable[[ServingRun], float], *, gain: bool) -> Estimate | None:
         if fast is None or slow is None:
             return None
-        return ratio_of([of(one, other) for one, other in zip(fast, slow, strict=True)])
-
-    def gain(of: Callable[[ServingRun], float]) -> Estimate | None:
-        return ratio(lambda fast, slow: of(slow) / of(fast) if of(fast) else math.nan)
+        with_it, without = [of(run) for run in fast], [of(run) for run in slow]
+        return ratio_of(without, with_it) if gain else ratio_of(with_it, without)
 
     return ServingComparison(
         workload=workload,
         speculative=None if fast is None else ServingEstimates.of(fast),
         plain=None if slow is None else ServingEstimates.of(slow),
-        gain_e2e=gain(lambda run: run.e2e.mean_s),
-        gain_ttft=gain(lambda run: run.ttft.mean_s),
-        gain_tpot=gain(lambda run: run.tpot.mean_s),
-        throughput_ratio=ratio(
-            lambda a, b: a.tokens_per_s / b.tokens_per_s if b.tokens_per_s else math.nan
-        ),
+        gain_e2e=ratio(lambda run: run.e2e.mean_s, gain=True),
+        gain_ttft=ratio(lambda run: run.ttft.mean_s, gain=True),
+        gain_tpot=ratio(lambda run: run.tpot.mean_s, gain=True),
+        throughput_ratio=ratio(lambda run: run.tokens_per_s, gain=False),
         limit=None if limits is None else limits[0],
         plain_limit=None if limits is None else limits[1],
     )
@@ -167,15 +175,6 @@ def compare_rates(
         if progress is not None:
             progress((number + 1) / len(loads))
     return tuple(points)
-
-
-def is_stable(workload: Workload, limit: Estimate) -> bool:
-    """Whether arrivals come more slowly than the server surely answers: below the limit's interval."""
-    arrivals = workload.arrivals
-    if not isinstance(arrivals, PoissonArrivals):
-        return True
-    least = limit.interval[0] if limit.interval is not None else limit.value
-    return arrivals.rate_per_s < least
 
 
 def _limits(

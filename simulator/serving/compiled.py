@@ -183,6 +183,8 @@ class _Run:
             counters.window_to_s = now
             counters.window_tokens = counters.emitted - int(s["before"])
             counters.window_finished = counters.finished - int(s["finished_before"])
+            counters.window_busy_s = counters.busy_s - float(s["busy_before"])
+            counters.window_decoding_s = counters.decoding_s - float(s["decoding_before"])
         waiting = np.arange(s["admitted"], s["arrived"]) & (self.feed.arrival.size - 1)
         counters.sojourn_s += sum(now - arrival for arrival in self.feed.arrival[waiting].tolist())
         running = [*rows.reading[: s["reading"]].tolist(), *rows.decoding[: s["decoding"]].tolist()]

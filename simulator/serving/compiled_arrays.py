@@ -18,6 +18,8 @@ STATE = np.dtype(
     [(name, np.float64) for name in ("now", "end", "decoded_at")]
     + [(name, np.float64) for name in ("clock_s", "busy_s", "in_system_s", "decoding_s")]
     + [(name, np.float64) for name in ("sojourn_s", "window_from_s", "window_to_s")]
+    + [(name, np.float64) for name in ("window_busy_s", "window_decoding_s")]
+    + [(name, np.float64) for name in ("busy_before", "decoding_before")]
     + [(name, np.int64) for name in ("arrived", "finished", "batch_rounds", "prompts", "rounds")]
     + [(name, np.int64) for name in ("undrafted", "drafted", "accepted", "discarded", "emitted")]
     + [(name, np.int64) for name in ("answered", "running_tokens", "window_tokens")]

@@ -108,9 +108,12 @@ def _mark(s: Any) -> None:
     if not s.began and s.arrived > s.first:
         s.began, s.before, s.window_from_s = 1, s.emitted, s.now
         s.finished_before = s.finished
+        s.busy_before, s.decoding_before = s.busy_s, s.decoding_s
     if s.began and not s.ended and s.arrived > s.closes_at:
         s.ended, s.window_to_s, s.window_tokens = 1, s.now, s.emitted - s.before
         s.window_finished = s.finished - s.finished_before
+        s.window_busy_s = s.busy_s - s.busy_before
+        s.window_decoding_s = s.decoding_s - s.decoding_before
 
 
 @inlined

@@ -41,6 +41,8 @@ class _Window:
     ended: bool = False
     tokens_before: int = 0
     finished_before: int = 0
+    busy_before: float = 0.0
+    decoding_before: float = 0.0
     left: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -303,15 +305,19 @@ class Loop:
         if not window.began and counters.arrived > window.first:
             window.began, window.tokens_before = True, counters.emitted
             window.finished_before = counters.finished
+            window.busy_before, window.decoding_before = counters.busy_s, counters.decoding_s
             counters.window_from_s = self._now
         if window.began and not window.ended and counters.arrived > window.closes_at:
             self._close_window()
 
     def _close_window(self) -> None:
-        self._window.ended = True
-        self.counters.window_to_s = self._now
-        self.counters.window_tokens = self.counters.emitted - self._window.tokens_before
-        self.counters.window_finished = self.counters.finished - self._window.finished_before
+        window, counters = self._window, self.counters
+        window.ended = True
+        counters.window_to_s = self._now
+        counters.window_tokens = counters.emitted - window.tokens_before
+        counters.window_finished = counters.finished - window.finished_before
+        counters.window_busy_s = counters.busy_s - window.busy_before
+        counters.window_decoding_s = counters.decoding_s - window.decoding_before
 
     def _close(self) -> None:
         counters = self.counters

@@ -51,12 +51,13 @@ class ServedRequests:
 class Counters:
     """What a loop counts while it runs. Times are sums over the whole run, from time 0 to `clock_s`.
 
-    `rounds` are rounds of single requests, `batch_rounds` passes with at least one of them. `in_system_s`
-    is the integral over time of the requests that wait or run, `sojourn_s` the sum over requests of the
-    time from arrival to end, those that are unfinished at the end counted up to it: Little's law says
-    that the two are the same. `emitted` tokens = `prompts` (the first of each) + `rounds` + `accepted` −
-    `discarded`. In the measured window (`window_from_s`, `window_to_s`] `window_tokens` came and
-    `window_finished` requests ended.
+    `rounds` are rounds of single requests, `batch_rounds` passes with at least one of them. `decoding_s` is
+    the integral of the requests that decode over the time in which the machine works, `in_system_s` that of
+    those that wait or run over all time, and `sojourn_s` the sum over requests of the time from arrival to
+    end, those that are unfinished at the end counted up to it: Little's law says that the last two are the
+    same. `emitted` tokens = `prompts` (the first of each) + `rounds` + `accepted` − `discarded`. In the
+    measured window (`window_from_s`, `window_to_s`] `window_tokens` came and `window_finished` requests ended;
+    `window_busy_s` and `window_decoding_s` are its part of those sums.
     """
 
     clock_s: float = 0.0
@@ -82,6 +83,8 @@ class Counters:
     window_to_s: float = 0.0
     window_tokens: int = 0
     window_finished: int = 0
+    window_busy_s: float = 0.0
+    window_decoding_s: float = 0.0
 
 
 class Sink:
@@ -91,6 +94,7 @@ class Sink:
         self.objective = objective
         self.ttft, self.tpot, self.e2e, self.waiting, self.gaps = (SeenTimes() for _ in range(5))
         self.met = 0
+        self.tokens = 0
         self._kept: list[tuple[FloatArray, ...]] | None = [] if keep else None
 
     def add_requests(
@@ -118,6 +122,7 @@ class Sink:
             if limit is not None:
                 good &= taken <= limit
         self.met += int(np.count_nonzero(good))
+        self.tokens += int(output.sum())
         if self._kept is not None:
             self._kept.append((arrival, admitted, first, end, output.astype(np.float64)))
 

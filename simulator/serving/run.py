@@ -36,10 +36,12 @@ class ServingRun:
     `ttft` time to the first token, from arrival; `tpot` time per token behind the first, one value per request
     of at least two; `itl` gaps between chunks of tokens, as clients see them (a round brings several tokens
     at once); `e2e` arrival to last token; `waiting` arrival to admission. `met` requests kept the
-    objective. `counters` are of the whole run, warm-up included.
+    objective, and all measured answers together have `answer_tokens`. `counters` are of the whole run, warm-up
+    included, but for those of the window.
     """
 
     measured: int
+    answer_tokens: int
     ttft: Latency
     tpot: Latency
     itl: Latency
@@ -67,7 +69,10 @@ class ServingRun:
 
     @property
     def goodput_per_s(self) -> float:
-        """Requests per second that kept the objective: of those that ended, the share of the measured ones."""
+        """Requests per second that kept the objective: of those that ended, the share of the measured ones.
+
+        The goodput of `vllm bench serve`; DistServe's is the largest rate at which enough requests keep it.
+        """
         return self.met_share * self.requests_per_s
 
     @property
@@ -77,13 +82,13 @@ class ServingRun:
 
     @property
     def mean_batch(self) -> float:
-        """Decoding requests while the machine worked, on average over time."""
-        return _ratio(self.counters.decoding_s, self.counters.busy_s)
+        """Decoding requests while the machine worked in the window, on average over time."""
+        return _ratio(self.counters.window_decoding_s, self.counters.window_busy_s)
 
     @property
     def busy_share(self) -> float:
-        """Share of the time in which the machine worked."""
-        return _ratio(self.counters.busy_s, self.counters.clock_s)
+        """Share of the window in which the machine worked."""
+        return _ratio(self.counters.window_busy_s, self.window_s)
 
     @property
     def tokens_per_round(self) -> float:
@@ -112,7 +117,8 @@ def simulate_serving(
     is installed, for runs of 200,000 answer tokens or more. Memory does not grow with `requests` unless
     `keep_requests` asks for the times of each.
 
-    Nothing here says whether a load is stable: `stable_limit` does, and `compare_serving` asks it.
+    Nothing here says whether a load is stable: `stable_limit` does, and `compare_serving` asks it, also for
+    the longer warm-up that a load near its limit needs.
 
     Raises ValueError for requests below 1, prompts and contexts beyond the times, and an unknown engine.
 
@@ -144,7 +150,7 @@ def simulate_serving(
         if requests is None:
             raise ValueError("requests must be given, how many are measured; got None.")
         measured = as_count("requests", requests, least=1, most=MOST_REQUESTS)
-        first = _usual_warm_up(server, workload, measured) if warm_up is None else warm_up
+        first = usual_warm_up(server, workload, measured) if warm_up is None else warm_up
         first = as_count("warm_up", first, most=MOST_REQUESTS)
         behind = first + measured
     if keep_requests:
@@ -160,6 +166,7 @@ def simulate_serving(
         counters = run_compiled(go_on, server, stream, sink, **window)
     return ServingRun(
         measured=behind - first,
+        answer_tokens=sink.tokens,
         ttft=sink.ttft.latency,
         tpot=sink.tpot.latency,
         itl=sink.gaps.latency,
@@ -172,7 +179,8 @@ def simulate_serving(
     )
 
 
-def _usual_warm_up(server: Server, workload: Workload, measured: int) -> int:
+def usual_warm_up(server: Server, workload: Workload, measured: int) -> int:
+    """Requests that come before the measured ones unless it is said how many."""
     tenth = math.ceil(0.1 * measured)
     if isinstance(workload.arrivals, ClosedLoop):
         return max(tenth, 2 * max(server.most_running, workload.arrivals.users))

@@ -26,8 +26,9 @@ class Server:
 
     Without `token_budget` a prompt is read as soon as its request is admitted, alone, while all others wait
     (one after the other where several are). With it a pass takes up to so many tokens: those of the
-    decoding requests first, then parts of prompts in order of admission, so that prompts are read beside
-    decoding. Either way the end of its prompt emits a request's first token.
+    decoding requests first (all of them, even where they alone are more), then parts of prompts in order of
+    admission, so that prompts are read beside decoding. Either way the end of its prompt emits a request's
+    first token.
 
     Raises ValueError for drafts that may end early, a gamma beyond the strategy's or beyond the times, a
     tree with a gamma that is neither 0 nor its depth, and a batch that the times do not know.
