@@ -67,7 +67,7 @@ def servers(token_budget: int | None = USUAL_BUDGET) -> ServerPair:
     """The pair as a server, with drafts and without; prompts are read beside decoding or, None, alone."""
     return server_of(
         pair(), gamma=GAMMA, most_running=None, most_prompt=SHORT, most_output=ANSWER[1],
-        token_budget=token_budget, held=SHORT + sum(ANSWER) / 4.0,
+        token_budget=token_budget, mean_context=SHORT + sum(ANSWER) / 4.0,
     )  # fmt: skip
 
 
@@ -78,7 +78,7 @@ def loaded_pair() -> LoadedPair:
     limit, plain_limit = (
         stable_limit(
             side, chats(), rng=SEED, requests=_GENERATIONS * side.most_running, replications=_RUNS,
-            engine="numpy",
+            loop="numpy",
         )
         for side in (served.speculative, served.plain)
     )  # fmt: skip
@@ -86,7 +86,7 @@ def loaded_pair() -> LoadedPair:
         compare_serving(
             served.speculative, served.plain, chats(share * plain_limit.value), rng=SEED,
             requests=_REQUESTS[share][0], warm_up=_REQUESTS[share][1], replications=_RUNS,
-            limits=(limit, plain_limit), engine="numpy",
+            limits=(limit, plain_limit), loop="numpy",
         )
         for share in (CALM, HALF, BUSY)
     )  # fmt: skip

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.output import Cell, Row, Section
+from analysis.output import Row, Section
 from analysis.progress import shown_progress
 
 if TYPE_CHECKING:
+    from analysis.cli_wanted import Wanted
     from real_runs.capture.requests import Conversation
     from real_runs.capture.times import Percentiles
     from real_runs.engines import Reading
@@ -23,48 +24,11 @@ _CHUNKS = (
     "A chunk can hold the tokens of a whole round: the gap between chunks is the time of a round, the "
     "time per output token is (whole request - time to first chunk) / (completion tokens - 1)."
 )
+_MEANWHILE = (
+    "The answers carry no counts, so those of the server's /metrics are reported, from before the first "
+    "prompt to after the last: all requests that it served in that time are in them."
+)
 _COLUMNS = ("quantity", "number", "mean", "p50", "p95")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """How a server is captured: over some seconds, by prompts, or as it is now."""
-
-    after: float | None = None
-    ask: str | None = None
-    max_tokens: int | None = None
-    concurrency: int | None = None
-    model: str | None = None
-    temperature: float | None = None
-    whole_answers: bool = False
-    keep: Path | None = None
-    with_texts: bool = False
-    allow_remote: bool = False
-
-    @property
-    def told(self) -> tuple[tuple[str, Cell], ...]:
-        """The options that only a server has, as far as they are given, as they are written."""
-        of_server: tuple[tuple[str, Cell], ...] = (
-            ("--after", self.after),
-            ("--ask", self.ask),
-            ("--keep", None if self.keep is None else str(self.keep)),
-            ("--allow-remote", self.allow_remote or None),
-        )
-        known = ((name, value) for name, value in of_server if value is not None)
-        return (*known, *self.told_of_ask)
-
-    @property
-    def told_of_ask(self) -> tuple[tuple[str, Cell], ...]:
-        """The options that only `--ask` has, as far as they are given."""
-        of_ask: tuple[tuple[str, Cell], ...] = (
-            ("--max-tokens", self.max_tokens),
-            ("--concurrency", self.concurrency),
-            ("--model", self.model),
-            ("--temperature", self.temperature),
-            ("--whole-answers", self.whole_answers or None),
-            ("--with-texts", self.with_texts or None),
-        )
-        return tuple((name, value) for name, value in of_ask if value is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +48,12 @@ class Captured:
 
 def check_wanted(sources: list[str], wanted: Wanted, before: Path | None) -> None:
     """Raise ValueError for options that contradict each other or the sources."""
-    from real_runs.capture.addresses import is_url  # noqa: PLC0415
+    from real_runs.capture.addresses import is_url, looks_like_server  # noqa: PLC0415
+    from real_runs.capture.snapshots import check_wait  # noqa: PLC0415
 
+    for source in sources:
+        if looks_like_server(source) and not os.path.lexists(source):
+            raise ValueError(f"a server is written http://{source:.100}; got {source:.100}.")
     urls = [source for source in sources if is_url(source)]
     if len(urls) > 1:
         raise ValueError(f"one server can be asked at a time; got {len(urls)}.")
@@ -95,6 +63,8 @@ def check_wanted(sources: list[str], wanted: Wanted, before: Path | None) -> Non
         )
     if wanted.after is not None and wanted.ask is not None:
         raise ValueError("give --after or --ask, one of the two.")
+    if wanted.after is not None:
+        check_wait(wanted.after)
     if before is not None and (wanted.after is not None or wanted.ask is not None):
         raise ValueError("--before stands in for the first snapshot: leave out --after and --ask.")
     if wanted.ask is None and wanted.told_of_ask:
@@ -150,10 +120,11 @@ def _asked(url: str, wanted: Wanted, source: str, engine: str | None) -> Capture
         NO_SPECULATION,
         ask_server,
     )
+    from real_runs.capture.snapshots import snapshot_beside  # noqa: PLC0415
     from real_runs.engines import MetricsFormatError, read_log  # noqa: PLC0415
     from real_runs.prompts import read_prompts  # noqa: PLC0415
 
-    _check_free(wanted.keep, ANSWERS)
+    _check_free(wanted.keep, ANSWERS, BEFORE, AFTER)
     prompts = read_prompts(source, target="a server").prompts
     given = Questions()
     questions = Questions(
@@ -165,11 +136,12 @@ def _asked(url: str, wanted: Wanted, source: str, engine: str | None) -> Capture
         with_texts=wanted.with_texts,
     )
     _say(f"{len(prompts)} prompts to {url}, {questions.concurrency} at a time; Ctrl-C ends it.")
+    before = snapshot_beside(url, allow_remote=wanted.allow_remote)
     with shown_progress("asking") as progress:
         told = ask_server(
             url, prompts, questions=questions, allow_remote=wanted.allow_remote, progress=progress
         )
-    kept = _keep(wanted.keep, {ANSWERS: told.text})
+    after = None if before is None else snapshot_beside(url, allow_remote=wanted.allow_remote)
     failure: ValueError | None = None
     readings: tuple[Reading, ...] = ()
     if not any(answer.speculation for answer in told.answers):
@@ -179,6 +151,16 @@ def _asked(url: str, wanted: Wanted, source: str, engine: str | None) -> Capture
             readings = read_log(io.StringIO(told.text), engine=engine, name=told.url)
         except MetricsFormatError as error:
             failure = error
+    counted: tuple[Reading, ...] = ()
+    if failure is not None and before is not None and after is not None:
+        counted = _counted_meanwhile(before, after, engine, told.url)
+    texts = {ANSWERS: told.text}
+    if before is not None and after is not None:
+        texts |= {BEFORE: before, AFTER: after}
+    kept = _keep(wanted.keep, texts, read=AFTER if counted else ANSWERS)
+    if counted:
+        readings, failure = counted, None
+        kept = (_MEANWHILE, *kept)
     return Captured(
         readings=readings,
         sections=_times(told),
@@ -186,6 +168,18 @@ def _asked(url: str, wanted: Wanted, source: str, engine: str | None) -> Capture
         running=told.running if questions.concurrency > 1 else None,
         failure=failure,
     )
+
+
+def _counted_meanwhile(
+    before: str, after: str, engine: str | None, name: str
+) -> tuple[Reading, ...]:
+    """What the server's own counters say of the time between; empty if they say nothing."""
+    from real_runs.engines import MetricsFormatError, read_difference  # noqa: PLC0415
+
+    try:
+        return read_difference(io.StringIO(before), io.StringIO(after), engine=engine, name=name)
+    except MetricsFormatError:
+        return ()
 
 
 def _times(told: Conversation) -> tuple[Section, ...]:
@@ -230,16 +224,17 @@ def _check_free(folder: Path | None, *names: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def _keep(folder: Path | None, texts: dict[str, str]) -> tuple[str, ...]:
-    """Write what was captured; a note that says how it is read again."""
+def _keep(
+    folder: Path | None, texts: dict[str, str], *, read: str | None = None
+) -> tuple[str, ...]:
+    """Write what was captured; a note that says how that is read again which was `read` now."""
     if folder is None:
         return ()
     for name, text in texts.items():
         with (folder / name).open("x", encoding="utf-8", newline="") as stream:
             stream.write(text)
-    again = f"{folder / AFTER} --before {folder / BEFORE}"
-    if AFTER not in texts:
-        again = " ".join(str(folder / name) for name in texts)
+    read = next(reversed(texts)) if read is None else read
+    again = f"{folder / read} --before {folder / BEFORE}" if read == AFTER else f"{folder / read}"
     return (f"Kept; read it again with: specdec import {again}",)
 
 

@@ -42,8 +42,9 @@ from analysis.options import (
 from analysis.output import Cell, Format, Report, emit
 
 if TYPE_CHECKING:
-    from analysis.cli_capture import Captured, Wanted
+    from analysis.cli_capture import Captured
     from analysis.cli_known import Known
+    from analysis.cli_wanted import Wanted
     from analysis.diagnosis.finding import Finding
     from analysis.import_report import ImportedLog
     from real_runs.engines import Reading
@@ -85,8 +86,9 @@ def import_command(
     output: OutputFormat = Format.TABLE,
 ) -> None:
     """Read an engine's log or a running server: counts, what p really is, what is wrong."""
-    from analysis.cli_capture import Wanted, check_wanted  # noqa: PLC0415
+    from analysis.cli_capture import check_wanted  # noqa: PLC0415
     from analysis.cli_known import Known  # noqa: PLC0415
+    from analysis.cli_wanted import Wanted  # noqa: PLC0415
     from analysis.import_report import import_report  # noqa: PLC0415
 
     if before is not None and len(sources) > 1:

@@ -36,8 +36,12 @@ def report_command(
     seed: ResamplingSeed = 0,
     output: OutputFormat = Format.TABLE,
 ) -> None:
-    """What measured runs gained, what a round cost, and how well the formula knew; several side by side."""
+    """What measured runs gained, what a round cost, and how well the formula knew; several side by side.
+
+    Of a folder of `measure --peer` it prints what that printed.
+    """
     from analysis.runs.report import NamedRun, figure_kind, run_report  # noqa: PLC0415
+    from real_runs.peers.result import holds_comparison  # noqa: PLC0415
     from real_runs.runs.facts import conditions_of, facts_of, system_of  # noqa: PLC0415
     from real_runs.runs.reading import read_run  # noqa: PLC0415
     from simulator._checks import as_count  # noqa: PLC0415
@@ -45,6 +49,16 @@ def report_command(
     if figure is not None:
         figure_kind(figure)  # before the work, not after it
     as_count("seed", seed)
+    compared = [folder for folder in folders if holds_comparison(folder)]
+    if compared:
+        if len(folders) > 1 or figure is not None:
+            raise ValueError(
+                f"{compared[0]} holds a comparison of `measure --peer`: give it alone and without --figure."
+            )
+        from analysis.cli_peer import report_peer  # noqa: PLC0415 - it takes its errors from here
+
+        report_peer(compared[0], seed=seed, output=output)
+        return
     runs: list[NamedRun] = []
     for folder in folders:
         with run_errors():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from typing import TYPE_CHECKING
 
 import typer
@@ -11,9 +13,11 @@ from analysis.cli_serving_loads import (
     about_gamma,
     about_loads,
     at_rates,
+    check_given,
     gamma_of,
     headline,
     loads_of,
+    objective_of,
 )
 from analysis.deployment_options import (
     DraftOverlap,
@@ -36,7 +40,7 @@ from analysis.serving_options import (
     USUAL_OUTPUT,
     USUAL_PROMPT,
     E2e,
-    EngineName,
+    LoopWord,
     MostRunning,
     OutputWords,
     PromptWords,
@@ -56,7 +60,7 @@ from analysis.serving_options import (
 
 if TYPE_CHECKING:
     from analysis.serving.tables import ServerPair
-    from simulator.serving import Engine
+    from simulator.serving import LoopName
 
 _PAIRED = (
     "Plain is without speculation; gains are times without / with it on the same arrivals, with 95 % intervals "
@@ -65,6 +69,8 @@ _PAIRED = (
     "to admission."
 )
 
+TIMES_WIDTH = 110
+"""Characters that hold all columns of the times for people."""
 _GOODPUT = "Goodput is the requests per second that keep the objective, all parts of it at once."
 
 
@@ -97,7 +103,7 @@ def serving_command(
     requests: Requests = None,
     replications: Replications = 6,
     warm_up: WarmUp = None,
-    engine: EngineName = "auto",
+    loop: LoopWord = "auto",
     weight_bits: WeightBits = 16.0,
     kv_bits: KvBits = 16.0,
     overhead_s: RoundOverhead = 0.0,
@@ -114,11 +120,11 @@ def serving_command(
     from analysis.cli_deployments import deployments_of  # noqa: PLC0415
     from analysis.serving import loads, report  # noqa: PLC0415
     from analysis.serving.tables import server_of  # noqa: PLC0415
-    from simulator.serving import LatencyObjective  # noqa: PLC0415
-    from simulator.serving.run import ENGINES  # noqa: PLC0415
+    from simulator.serving.run import LOOPS  # noqa: PLC0415
 
-    if engine not in ENGINES:
-        raise ValueError(f"--engine must be one of {', '.join(ENGINES)}; got {engine!r:.40}.")
+    if loop not in LOOPS:
+        raise ValueError(f"--loop must be one of {', '.join(LOOPS)}; got {loop!r:.40}.")
+    check_given(target=target, hardware=hardware, draft=draft, steps=steps)
     if draft is not None and len(draft) > 1:
         raise ValueError(f"--draft must be given once; got {len(draft)}.")
     if figure is not None:
@@ -131,29 +137,30 @@ def serving_command(
         rate=rate, users=users, trace=trace, speed_up=speed_up, prompt=prompt_tokens, output=output_tokens,
         warm_up=warm_up,
     )  # fmt: skip
-    given, lengths = loads_of(asked)
-    objective = LatencyObjective(ttft_s=ttft, tpot_s=tpot, e2e_s=e2e)
-    held = loads.mean_held(lengths)
+    served = loads_of(asked)
+    lengths = served.lengths
+    objective = objective_of(ttft=ttft, tpot=tpot, e2e=e2e)
+    context = loads.mean_context(lengths)
     (deployment,), costs = deployments_of(
         Words(
             target=target, hardware=hardware, drafts=tuple(draft or ()), steps=steps,
             weight_bits=weight_bits, kv_bits=kv_bits, overhead_s=overhead_s,
             draft_overlap=draft_overlap, p=p, by_depth=by_depth, log=log, log_gamma=log_gamma,
-            context=round(held), seed=seed,
+            context=round(context), seed=seed,
         )
     )  # fmt: skip
     pair = server_of(
-        deployment, gamma=gamma_of(gamma, deployment, held, most_running), most_running=most_running,
+        deployment, gamma=gamma_of(gamma, deployment, context, most_running), most_running=most_running,
         most_prompt=lengths.most_prompt, most_output=lengths.most_output,
-        token_budget=token_budget or None, held=held,
+        token_budget=token_budget or None, mean_context=context,
     )  # fmt: skip
-    kind: Engine = engine
+    kind: LoopName = loop
     with shown_progress("serving") as progress:
-        limits = loads.stable_limits(pair, lengths, rng=seed, requests=requests, engine=kind)
+        limits = loads.stable_limits(pair, lengths, rng=seed, requests=requests, loop=kind)
         points = loads.compare_loads(
-            pair, given or at_rates(loads.usual_rates(limits), lengths), rng=seed, limits=limits,
+            pair, served.loads or at_rates(loads.usual_rates(limits), lengths), rng=seed, limits=limits,
             requests=requests, warm_up=warm_up, replications=replications, objective=objective,
-            engine=kind, progress=progress,
+            loop=kind, progress=progress,
         )  # fmt: skip
     if figure is not None:
         from analysis.runs.figures import save  # noqa: PLC0415
@@ -162,7 +169,7 @@ def serving_command(
         save(times_over_load(points, title=deployment.name), figure)
     sections = (
         report.loads_section(points, objective=objective.asks),
-        report.times_section(points),
+        report.times_section(points, narrow=_is_narrow()),
         report.limits_section(pair, limits, output_tokens=loads.mean_lengths(lengths)[1]),
     )
     drafts = pair.speculative.lengths[1:]
@@ -192,14 +199,19 @@ def serving_command(
                 _PAIRED.format(replications),
                 *([_GOODPUT] if objective.asks else []),
                 *report.unstable_notes(points),
-                *about_loads(points, limits, lengths),
+                *about_loads(points, limits, served),
                 *pair.notes,
                 *costs.notes,
-                *costs.outside((1, pair.plain.most_running), held, int(drafts.max())),
+                *costs.outside((1, pair.plain.most_running), context, int(drafts.max())),
             ),
         ),
         output,
     )
+
+
+def _is_narrow() -> bool:
+    """Whether people read the tables, on a terminal that does not hold all columns of the times."""
+    return sys.stdout.isatty() and shutil.get_terminal_size().columns < TIMES_WIDTH
 
 
 def _asked_parameters(asked: AskedLoads) -> tuple[tuple[str, Cell], ...]:

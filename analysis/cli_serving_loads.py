@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from analysis.planning.schedule import Schedule
     from analysis.serving.tables import ServerPair
     from simulator import Estimate
-    from simulator.serving import Arrivals, ServingComparison, Workload
+    from simulator.serving import Arrivals, LatencyObjective, ServingComparison, Workload
 
 _BELOW = (
     "Below both stable limits the server gives the tokens per second that are asked of it, with speculation or "
@@ -37,11 +38,25 @@ class AskedLoads:
     warm_up: int | None = None
 
 
-def loads_of(asked: AskedLoads) -> tuple[tuple[Workload, ...], Workload]:
-    """The loads that were asked for, none for automatic rates, and one with their lengths."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedLoads:
+    """The loads, none for automatic rates, one with their lengths, and the unit that a trace was read in."""
+
+    loads: tuple[Workload, ...]
+    lengths: Workload
+    unit: str | None = None
+
+
+def loads_of(asked: AskedLoads) -> ServedLoads:
+    """The loads of the options; ValueError naming the option that is wrong."""
     from analysis.serving.length_words import token_lengths  # noqa: PLC0415
-    from analysis.serving.trace_file import read_arrivals  # noqa: PLC0415
+    from analysis.serving.trace_file import read_trace  # noqa: PLC0415
     from simulator.serving import ClosedLoop, Workload  # noqa: PLC0415
+    from simulator.serving.workload import (  # noqa: PLC0415
+        LEAST_RATE,
+        MOST_RATE,
+        MOST_USERS,
+    )
 
     named = {"--rate": asked.rate, "--users": asked.users, "--trace": asked.trace}
     given = [option for option, value in named.items() if value is not None]
@@ -51,11 +66,14 @@ def loads_of(asked: AskedLoads) -> tuple[tuple[Workload, ...], Workload]:
         raise ValueError("--speed-up belongs to --trace FILE; got it alone.")
     if asked.trace is not None:
         _refuse_beside_a_trace(asked)
-        recorded = read_arrivals(asked.trace)
+        trace = read_trace(asked.trace)
+        recorded = trace.arrivals
         if asked.speed_up is not None:
+            if not 0.0 < asked.speed_up < math.inf:
+                raise ValueError(f"--speed-up must be above 0; got {asked.speed_up:g}.")
             recorded = recorded.scaled(asked.speed_up)
         load = Workload(arrivals=recorded)
-        return (load,), load
+        return ServedLoads(loads=(load,), lengths=load, unit=trace.unit)
     lengths = Workload(
         arrivals=ClosedLoop(users=1),
         prompt=token_lengths("--prompt-tokens", asked.prompt or USUAL_PROMPT),
@@ -63,17 +81,50 @@ def loads_of(asked: AskedLoads) -> tuple[tuple[Workload, ...], Workload]:
     )
     if asked.users is not None:
         users = sorted(set(batches_of(asked.users, "--users")))
-        try:
-            return tuple(_with(lengths, ClosedLoop(users=each)) for each in users), lengths
-        except ValueError as error:
-            raise ValueError(f"--users: {error}") from None
+        _check_within("--users", users, 1, MOST_USERS, "whole numbers")
+        loads = tuple(_with(lengths, ClosedLoop(users=each)) for each in users)
+        return ServedLoads(loads=loads, lengths=lengths)
     if asked.rate is None or asked.rate.strip().lower() == "auto":
-        return (), lengths
+        return ServedLoads(loads=(), lengths=lengths)
     rates = sorted(set(numbers("--rate", asked.rate)))
-    try:
-        return at_rates(rates, lengths), lengths
-    except ValueError as error:
-        raise ValueError(f"--rate: {error}") from None
+    _check_within("--rate", rates, LEAST_RATE, MOST_RATE, "requests per second")
+    return ServedLoads(loads=at_rates(rates, lengths), lengths=lengths)
+
+
+def _check_within(
+    option: str, values: Sequence[float], least: float, most: float, what: str
+) -> None:
+    """ValueError naming the option; NaN is within nothing."""
+    for value in values:
+        if not least <= value <= most:
+            raise ValueError(f"{option} must be {what} in [{least:g}, {most:,g}]; got {value:g}.")
+
+
+def objective_of(*, ttft: float | None, tpot: float | None, e2e: float | None) -> LatencyObjective:
+    """The objective of --ttft, --tpot and --e2e."""
+    from simulator.serving import LatencyObjective  # noqa: PLC0415
+
+    for option, value in (("--ttft", ttft), ("--tpot", tpot), ("--e2e", e2e)):
+        if value is not None and not 0.0 <= value < math.inf:
+            raise ValueError(f"{option} must be seconds, at least 0; got {value:g}.")
+    return LatencyObjective(ttft_s=ttft, tpot_s=tpot, e2e_s=e2e)
+
+
+def check_given(
+    *, target: str | None, hardware: str | None, draft: Sequence[str] | None, steps: Path | None
+) -> None:
+    """ValueError naming all that is missing at once."""
+    named = {"--draft": draft or None}
+    if steps is None:
+        named = {"--target": target, "--hardware": hardware, **named}
+    missing = [option for option, value in named.items() if value is None]
+    if len(missing) > 1:
+        both = {"--target", "--hardware"} <= set(missing)
+        instead = " (--steps FILE stands for the first two)" if both else ""
+        raise ValueError(
+            f"{', '.join(missing[:-1])} and {missing[-1]} must be given{instead}, such as --target "
+            'llama-3.1-8b --hardware h100 --draft "llama-3.2-1b p=0.7".'
+        )
 
 
 def _refuse_beside_a_trace(asked: AskedLoads) -> None:
@@ -102,7 +153,7 @@ def _with(lengths: Workload, arrivals: Arrivals) -> Workload:
 
 
 def gamma_of(
-    text: str | None, deployment: Deployment, held: float, most_running: int | None
+    text: str | None, deployment: Deployment, context: float, most_running: int | None
 ) -> int | Schedule | None:
     """The draft length or schedule of --gamma."""
     from analysis.planning.schedule import Schedule  # noqa: PLC0415
@@ -111,7 +162,7 @@ def gamma_of(
         return None
     words = text.strip().lower()
     if words == "plan":
-        return _planned(deployment, held, most_running)
+        return _planned(deployment, context, most_running)
     if ":" in words:
         return Schedule.read(words)
     try:
@@ -122,15 +173,15 @@ def gamma_of(
         ) from None
 
 
-def _planned(deployment: Deployment, held: float, most_running: int | None) -> Schedule:
+def _planned(deployment: Deployment, context: float, most_running: int | None) -> Schedule:
     from analysis.planning.planner import plan  # noqa: PLC0415
     from analysis.serving.tables import USUAL_RUNNING  # noqa: PLC0415
 
     cap = USUAL_RUNNING if most_running is None else most_running
-    deployment.check_batch(1, held, drafting=True)
-    last = int(min(cap, deployment.most_requests(held)))
+    deployment.check_batch(1, context, drafting=True)
+    last = int(min(cap, deployment.most_requests(context)))
     batches = sorted({*(2**n for n in range(17) if 2**n < last), last})
-    return plan(deployment, batches, context=held).schedule()
+    return plan(deployment, batches, context=context).schedule()
 
 
 def headline(points: Sequence[ServingComparison], limits: tuple[Estimate, Estimate]) -> str:
@@ -168,13 +219,14 @@ def about_gamma(text: str | None, pair: ServerPair) -> tuple[str, ...]:
 def about_loads(
     points: Sequence[ServingComparison],
     limits: tuple[Estimate, Estimate],
-    lengths: Workload,
+    served: ServedLoads,
 ) -> tuple[str, ...]:
     """What the kind of load means for the numbers."""
     from analysis.serving.loads import mean_lengths  # noqa: PLC0415
     from simulator.serving import RecordedArrivals  # noqa: PLC0415
 
     fast, slow = limits
+    lengths = served.lengths
     arrivals = lengths.arrivals
     if isinstance(arrivals, RecordedArrivals):
         count, long = len(arrivals.arrival_s), arrivals.arrival_s[-1]
@@ -184,7 +236,7 @@ def about_loads(
         pace = f"in {long:.4g} s, {rate:.3g} per second" if long else "at one time"
         what = (
             f"The record holds {requests} {pace}, with {prompt:,.0f} tokens of prompt and {output:,.0f} of "
-            "answer on average; all are measured, from an empty server on."
+            f"answer on average; {served.unit}. All are measured, from an empty server on."
         )
         how = "They come alike in every run, only what drafts keep differs: intervals are of that."
         said = [what, how]

@@ -84,7 +84,7 @@ Ask = Annotated[
         "--ask",
         metavar="bundled|FILE",
         help="Of a server: send it these prompts (one per line, or .jsonl with id and prompt) and read "
-        "what it says of each answer.",
+        "what it says of each answer; where that is nothing, what /metrics counted meanwhile.",
     ),
 ]
 AskedTokens = Annotated[

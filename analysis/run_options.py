@@ -11,7 +11,10 @@ from analysis.options import whole
 
 RunFolder = Annotated[Path, typer.Argument(metavar="FOLDER", help="A run folder of `measure`.")]
 RunFolders = Annotated[
-    list[Path], typer.Argument(metavar="FOLDER...", help="Run folders of `measure`.")
+    list[Path],
+    typer.Argument(
+        metavar="FOLDER...", help="Run folders of `measure`, or one of `measure --peer`."
+    ),
 ]
 FigureFile = Annotated[
     Path | None,
@@ -130,7 +133,8 @@ Peer = Annotated[
     typer.Option(
         metavar="NAME",
         help="Measure another library's loop on the same models in turns with ours, into FOLDER/peer.json, "
-        "and nothing else: transformers (its assisted generation, or prompt lookup).",
+        "and nothing else: transformers (its assisted generation, or prompt lookup). `specdec report FOLDER` "
+        "prints it again.",
     ),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue the unfinished run in FOLDER.")]

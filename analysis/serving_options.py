@@ -19,7 +19,10 @@ Rates = Annotated[
 ]
 Users = Annotated[
     str | None,
-    typer.Option("--users", help="Users that ask again as soon as they are answered: 1,8,64."),
+    typer.Option(
+        "--users",
+        help="Users that ask again as soon as they are answered: 1,8,64. The --concurrency of `specdec load`.",
+    ),
 ]
 TraceFile = Annotated[
     Path | None,
@@ -27,7 +30,8 @@ TraceFile = Annotated[
         "--trace",
         metavar="FILE",
         help="Recorded arrivals, each with its prompt and output tokens: CSV (Azure's and BurstGPT's too) or "
-        "JSON lines (Mooncake's, whose timestamp is milliseconds). All are measured, from an empty server.",
+        "JSON lines (Mooncake's, whose timestamp is milliseconds; name it timestamp_s where it is "
+        "seconds). All are measured, from an empty server.",
     ),
 ]
 SpeedUp = Annotated[
@@ -72,7 +76,8 @@ TokenBudget = Annotated[
     typer.Option(
         min=0,
         help="Parts of prompts fill a pass up to so many tokens, beside decoding (chunked prefill; vLLM's "
-        "max_num_batched_tokens). 0 reads each prompt alone, between rounds.",
+        "max_num_batched_tokens); decoding is never cut, even where it alone is more. "
+        "0 reads each prompt alone, between rounds.",
     ),
 ]
 Ttft = Annotated[float | None, typer.Option(help="Objective: seconds to the first token.")]
@@ -93,8 +98,14 @@ WarmUp = Annotated[
         help="Requests before those that are measured; what fills the batch of the load, if not given.",
     ),
 ]
-EngineName = Annotated[
-    str, typer.Option("--engine", help="numpy, numba (compiled; extra fast) or auto.")
+LoopWord = Annotated[
+    str,
+    typer.Option(
+        "--loop",
+        metavar="auto|numpy|numba",
+        help="What runs the simulation: NumPy, numba (compiled; extra fast), the same numbers; auto takes the "
+        "sooner one.",
+    ),
 ]
 ServingSeed = Annotated[
     int,

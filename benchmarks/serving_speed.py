@@ -62,33 +62,33 @@ def workload(load: str, tokens: int = 256) -> Workload:
     )
 
 
-def stepping(engine: str, load: str, requests: int, repeats: int = 3) -> Row:
+def stepping(loop: str, load: str, requests: int, repeats: int = 3) -> Row:
     """The best of a few runs, drawing the requests and the verdicts included; compiling is not."""
     speeds = []
     served, asked = server(), workload(load)
-    simulate_serving(served, asked, requests=1, rng=0, engine=engine)
+    simulate_serving(served, asked, requests=1, rng=0, loop=loop)
     for seed in range(repeats):
         start = time.perf_counter()
-        run = simulate_serving(served, asked, requests=requests, rng=seed, engine=engine)
+        run = simulate_serving(served, asked, requests=requests, rng=seed, loop=loop)
         speeds.append(run.counters.batch_rounds / (time.perf_counter() - start))
     batch = run.counters.rounds / run.counters.batch_rounds
     return Row(
-        what=f"`simulate_serving` with {engine}, {load}, p 0.7, γ 4, at most {MOST_RUNNING} running "
+        what=f"`simulate_serving` with {loop}, {load}, p 0.7, γ 4, at most {MOST_RUNNING} running "
         f"({batch:.0f} decode together on average), one core",
         measured=f"{max(speeds):,.0f} steps/s",
-        required=f"≥ {REQUIRED[engine]:,}",
-        ok=max(speeds) >= REQUIRED[engine],
+        required=f"≥ {REQUIRED[loop]:,}",
+        ok=max(speeds) >= REQUIRED[loop],
     )
 
 
-def memory(engine: str, requests: int = 10**6, tokens: int = 64, limit: float = 300.0) -> Row:
+def memory(loop: str, requests: int = 10**6, tokens: int = 64, limit: float = 300.0) -> Row:
     """Peak memory of a child process that serves so many requests, and how long it takes."""
     script = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 import serving_speed as speed
 speed.simulate_serving(speed.server(), speed.workload("closed loop", {tokens}),
-    requests={requests}, rng=0, engine={engine!r})
+    requests={requests}, rng=0, loop={loop!r})
 print(speed.peak_bytes())
 """
     start = time.perf_counter()
@@ -97,7 +97,7 @@ print(speed.peak_bytes())
     seconds = time.perf_counter() - start
     peak = int(run.stdout) / MEGABYTE
     return Row(
-        what=f"peak memory of serving {requests:.0e} requests of {tokens} tokens with {engine}",
+        what=f"peak memory of serving {requests:.0e} requests of {tokens} tokens with {loop}",
         measured=f"{peak:.0f} MB, {seconds:.0f} s",
         required=f"< {limit:.0f} MB",
         ok=peak < limit,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ TOP = 100  # the empty strip above the title
 PARTS = {
     "draft-length.png": ("Which draft length", "By kind, and over time"),
     "where-it-breaks.png": ("3 · A busy server", "4 · Arrivals"),
+    "arrivals.png": ("4 · Arrivals", "Take it along"),
 }
 """Pictures of a part of a page: from one heading to the next."""
 SHOTS = (  # file, path, scheme, width, height
@@ -35,19 +37,23 @@ SHOTS = (  # file, path, scheme, width, height
     ("real-runs.png", "real_runs", "light", 1200, 1590),
     ("systems.png", "systems?system=eagle-2", "light", 1200, 2660),
     ("where-it-breaks.png", "where_it_breaks?batch=512", "light", 1200, 4300),
+    ("arrivals.png", "where_it_breaks?arrivals=chat&arrive=60", "light", 1200, 5600),
     ("explain.png", "explain?batch=64", "light", 1200, 2000),
     ("plan.png", "plan?against=lookup:0.4", "light", 1200, 2080),
 )
 
 
 def main() -> None:
-    """Take every picture; fails if one is too heavy for a README."""
+    """Take every picture, or those that are named; fails if one is too heavy for a README."""
+    wanted = sys.argv[1:]
     IMAGES.mkdir(parents=True, exist_ok=True)
     with running_app(ROOT / "app.py") as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=FLAGS
         )
         for name, path, scheme, width, height in SHOTS:
+            if wanted and name not in wanted:
+                continue
             _shoot(browser, f"{address}/{path}", IMAGES / name, scheme, (width, height))
         browser.close()
 
@@ -73,6 +79,8 @@ def _shoot(browser: Browser, url: str, file: Path, scheme: str, size: tuple[int,
         page.get_by_role("option", name="tiny").click()
         page.get_by_text("tiny-draft").first.wait_for()
         page.evaluate("document.activeElement.blur()")
+    if "arrivals" in url:
+        page.get_by_text("Good answers").first.wait_for()
     if "convert" not in url:
         page.locator("canvas, svg.marks").first.wait_for()
     page.mouse.move(5, 500)

@@ -1,4 +1,7 @@
-"""The vocabulary of speculative decoding, and what happens in a round, by sampling."""
+"""The vocabulary of speculative decoding, and what happens in a round, by sampling.
+
+A server under load is `simulator.serving`, imported by that name.
+"""
 
 from simulator._counting import LengthRule
 from simulator.acceptance import AcceptanceTable

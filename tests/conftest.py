@@ -52,6 +52,23 @@ def small_draft_folder(tmp_path_factory):
     return save_model(tmp_path_factory.mktemp("models") / "small-draft", noise=0.05)
 
 
+@pytest.fixture(scope="session")
+def two_texts(tmp_path_factory):
+    path = tmp_path_factory.mktemp("texts") / "two.txt"
+    path.write_text("def f(x):\nimport os\n")
+    return path
+
+
+@pytest.fixture(scope="session")
+def measure_small(small_target_folder, small_draft_folder, two_texts):
+    """`specdec measure` of small models and two prompts, without its --out."""
+    return (
+        "measure",
+        *("--target", str(small_target_folder), "--draft", str(small_draft_folder)),
+        *("--gamma", "1,3", "--prompts", str(two_texts), "--max-tokens", "8", "--threads", "1"),
+    )
+
+
 @pytest.fixture(scope="module")
 def address():
     from app_pages.server import running_app  # noqa: PLC0415 — only browser tests need it

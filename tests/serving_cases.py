@@ -110,4 +110,4 @@ def make_server(strategy=None, *, times=ROUGH, most_running=4, **options):
 
 def serve(server, workload, **options):
     """A run of the loop in NumPy, which the compiled one is compared with elsewhere."""
-    return simulate_serving(server, workload, **{"rng": 0, "engine": "numpy", **options})
+    return simulate_serving(server, workload, **{"rng": 0, "loop": "numpy", **options})

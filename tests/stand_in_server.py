@@ -59,6 +59,7 @@ class StandIn(ThreadingHTTPServer):
         self.strict = False  # refuses members that it does not know, as some servers do
         self.chat = True
         self.metrics = True
+        self.per_request = True  # answers carry counts
         self.fixed: dict[str, tuple[int, str, bytes]] = {}
         self.stall = threading.Event()
         self.stalled: set[str] = set()
@@ -141,7 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
             server.most_at_once = max(server.most_at_once, server.at_once)
         if server.meeting is not None and number > 1:
             server.meeting.wait(timeout=5)
-        facts = dict(FACTS[server.engine])
+        facts = dict(FACTS[server.engine]) if server.per_request else {}
         if server.engine == "sglang" and not body.get("return_spec_tokens_details"):
             facts = {}
         usage = {"prompt_tokens": PROMPT_TOKENS, "completion_tokens": TOKENS}

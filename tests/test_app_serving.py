@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 from test_app_deployment import opened, widget
 
 from analysis.serving.length_words import token_lengths
-from analysis.serving.loads import mean_held
+from analysis.serving.loads import mean_context
+from analysis.serving.report import unstable_notes
 from analysis.serving.tables import server_of
 from analysis.serving.turning import turning_rate
 from analysis.serving.usual import USUAL_BUDGET
 from app_pages.deployment import address
 from app_pages.deployment.choice import Choice, assumed, built
 from app_pages.deployment.results import Setup
+from app_pages.deployment.take_along import settings_json
 from app_pages.state import FIELDS
 from app_pages.where_it_breaks import arrivals, arrivals_command, arrivals_table, arrivals_words
 from app_pages.where_it_breaks import arrivals_results as results
@@ -36,6 +38,7 @@ from simulator.serving import (
 
 PAGE = "where_it_breaks.page"
 SETUP = results.served(Setup(choice=Choice()), "code")
+CODE = Load(on=True, kind="code")
 
 
 def on(**query):
@@ -50,7 +53,7 @@ def example():
 
 @pytest.fixture(scope="module")
 def points():
-    return results.curve(SETUP, "code", 0)
+    return results.curve(SETUP, CODE)
 
 
 def chart(app, title):
@@ -88,12 +91,12 @@ def test_what_is_shown_is_what_the_simulator_says(example, points):
     pair = server_of(
         built(choice, assumed(choice)), gamma=choice.gamma, most_running=None,
         most_prompt=prompt.most, most_output=output.most, token_budget=USUAL_BUDGET,
-        held=mean_held(shape),
+        mean_context=mean_context(shape),
     )  # fmt: skip
     sides = (pair.speculative, pair.plain)
     limits = tuple(
         stable_limit(
-            side, shape, rng=0, requests=6 * side.most_running, replications=4, engine="numpy"
+            side, shape, rng=0, requests=6 * side.most_running, replications=4, loop="numpy"
         )
         for side in sides
     )
@@ -109,7 +112,7 @@ def test_what_is_shown_is_what_the_simulator_says(example, points):
         Workload(
             arrivals=PoissonArrivals(rate_per_s=here.rate_per_s), prompt=prompt, output=output
         ),
-        rng=0, requests=requests, warm_up=warm_up, replications=4, limits=limits, engine="numpy",
+        rng=0, requests=requests, warm_up=warm_up, replications=4, limits=limits, loop="numpy",
         objective=LatencyObjective(ttft_s=0.5, tpot_s=0.01),
     )  # fmt: skip
     shown = {item.label: item.value for item in example.metric}
@@ -151,7 +154,7 @@ def test_the_rate_moves_the_numbers_and_the_address(example):
     assert app.query_params["arrive"] == "90"
     busier = metric(app, "Slowest in twenty").value
     assert busier != before
-    limit = results.limit(SETUP, "code", 0, drafting=False).value
+    limit = results.limit(SETUP, CODE, drafting=False).value
     shown = widget(app, "number_input", "arrivals_rate")
     assert shown.value == pytest.approx(0.9 * limit, rel=1e-3)
     shown.set_value(0.5 * limit).run()
@@ -166,7 +169,7 @@ def test_the_rate_moves_the_numbers_and_the_address(example):
 
 def test_beyond_the_limits_no_time_is_shown_but_the_limits_are():
     app = on(arrive="200")
-    limit = results.limit(SETUP, "code", 0, drafting=False)
+    limit = results.limit(SETUP, CODE, drafting=False)
     words = said(app)
     assert "neither server keeps up.**" in words
     low, high = limit.interval
@@ -218,6 +221,9 @@ def test_what_changes_no_arrival_is_sampled_once():
     other = Setup(choice=Choice(batch=64, context=4096, price=9.0, prompt=99), room=3)
     assert results.served(one, "chat") == results.served(other, "chat")
     assert results.served(one, "request") != results.served(other, "request")
+    assert results.asked(Load(on=True, share=20.0, ttft=1.0, tpot=2.0, e2e=3.0)) == Load(on=True)
+    kept = Load(on=True, kind="code", alone=True, seed=5)
+    assert results.asked(kept) == kept
     for changed in (Choice(p=0.4), Choice(gamma=2), Choice(card="H200"), Choice(kv_bits=8.0)):
         assert results.served(Setup(choice=changed), "chat") != results.served(one, "chat")
 
@@ -237,6 +243,69 @@ def test_runs_are_as_long_as_what_runs_asks_for():
     assert min(unsure) > 0.0
 
 
+def test_near_a_limit_runs_are_as_long_as_its_queue_takes_to_settle(monkeypatch, points):
+    told = {}
+
+    def compare(*_, **options):
+        told.update(options)
+        return points[0]
+
+    monkeypatch.setattr(results, "compare_serving", compare)
+    rate = 14.0625
+    results._compared(SETUP, CODE, rate, 5.0)
+    limits = results.limits(SETUP, CODE)
+    share = max(rate / limit.value for limit in limits if rate < limit.interval[0])
+    settles = 4.0 / (1.0 - share) ** 2
+    assert settles > 15 + 30  # what runs asks for
+    assert told["warm_up"] == pytest.approx(settles, abs=1.0)
+    assert told["requests"] == told["warm_up"] // 2
+
+
+def test_rates_that_are_not_stable_or_not_settled_are_said(points):
+    from dataclasses import replace  # noqa: PLC0415
+
+    app = on(arrive="90")
+    load = replace(CODE, share=90.0)
+    here = results.here(SETUP, load, points)
+    assert (here.plain is None) != (here.speculative is None)
+    notes = unstable_notes([here])
+    assert "is not surely stable at" in notes[0]
+    assert notes[0] in said(app)
+    narrow = Estimate(value=1.03 * points[-1].rate_per_s)
+    near = tuple(replace(point, limit=narrow, plain_limit=narrow) for point in points)
+    words = arrivals_words.unsettled(near, near[0])
+    assert words.count("its queue is still growing when a run ends") == 2
+    assert words.count(f"{near[-1].rate_per_s:g} requests/s") == 2
+    beyond = replace(points[0], plain=None, speculative=None)
+    assert arrivals_words.unsettled(points, beyond) == arrivals_words.unsettled(points, points[0])
+
+
+def test_prompts_can_be_read_alone():
+    app = on()
+    before = metric(app, "First token").delta
+    assert "Parts of prompts fill each pass up to 2,048 tokens" in said(app)
+    widget(app, "toggle", "arrivals_alone").set_value(True).run()
+    assert app.query_params["prompts"] == "alone"
+    assert metric(app, "First token").delta != before
+    assert "A prompt is read alone" in said(app)
+    assert "Parts of prompts" not in said(app)
+    assert any("--token-budget 0" in item.value for item in app.code)
+    alone = results.servers(SETUP, Load(on=True, kind="code", alone=True))
+    assert (alone.plain.token_budget, alone.speculative.token_budget) == (None, None)
+    assert not any("--token-budget" in item.value for item in on().code)
+
+
+def test_settings_hold_what_arrives():
+    load = Load(on=True, kind="document", share=70.0, ttft=0.25, seed=3)
+    record = json.loads(settings_json(Setup(choice=Choice()), arrivals=arrivals.record(load)))
+    assert record["model"] == Choice().model
+    assert record["arrivals"] == {
+        "kind": "document", "token_budget": USUAL_BUDGET, "plain_limit_percent": 70.0,
+        "ttft_s": 0.25, "tpot_ms": 10.0, "e2e_s": 0.0, "seed": 3,
+    }  # fmt: skip
+    assert arrivals.record(Load(on=True, alone=True))["token_budget"] is None
+
+
 def test_the_table_says_what_the_points_say(points):
     rows = list(csv.DictReader(io.StringIO(arrivals_table.table_csv(points).decode())))
     assert [float(row["rate_per_s"]) for row in rows] == [point.rate_per_s for point in points]
@@ -254,6 +323,7 @@ def test_the_table_says_what_the_points_say(points):
     st.builds(
         Load,
         on=st.sampled_from([True]),
+        alone=st.booleans(),
         kind=st.sampled_from(list(KINDS)),
         **{
             name: st.integers(int(field.low) + 1, int(field.high)).map(
@@ -271,9 +341,12 @@ def test_the_address_brings_the_load_back(load):
 def test_the_address_has_names_of_its_own_and_says_what_is_wrong():
     others = {*address.KEYS, *(field.key for field in FIELDS)}
     assert not others & set(arrivals.KEYS)
-    load, problems = arrivals.read({"arrivals": "<b>", "arrive": "1e9", "aseed": "0.5"})
+    load, problems = arrivals.read(
+        {"arrivals": "<b>", "arrive": "1e9", "aseed": "0.5", "prompts": "x"}
+    )
     assert load == Load(on=True)
-    assert len(problems) == 3
+    assert len(problems) == 4
+    assert problems[1] == "prompts must be alone; got 'x'."
     assert "arrivals must be one of chat, code, document, request" in problems[0]
     app = opened(PAGE, arrivals="code", arrive="nan")
     assert (

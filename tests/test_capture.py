@@ -201,6 +201,20 @@ def test_an_answer_beyond_the_bound_is_left():
             fetch(metrics_of(server.url))
 
 
+@pytest.mark.parametrize(("tokens", "allowed"), [(1, False), (15, False), (17, True)])
+def test_a_streamed_answer_is_no_larger_than_its_tokens_allow(tokens, allowed):
+    row = b'data: {"id": "r", "choices": [{"index": 0, "delta": {"content": "words"}}]}\n\n'
+    with stand_in("vllm") as server:
+        stream = row * ((128 << 10) // len(row))  # 64 KiB, and 4 KiB for each of 16 tokens
+        server.fixed["/v1/chat/completions"] = (200, "text/event-stream", stream)
+        if allowed:
+            assert ask(server, max_tokens=tokens).answers
+            return
+        problem = f"the answer is larger than {64 + 4 * tokens} KiB$"
+        with pytest.raises(CaptureError, match=problem.replace("$", r"\b")):
+            ask(server, max_tokens=tokens)
+
+
 def test_a_server_that_hangs_is_left():
     with stand_in("vllm") as server:
         server.stalled.add("/metrics")

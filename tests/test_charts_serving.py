@@ -108,6 +108,16 @@ def test_the_chosen_rate_is_ringed_on_the_sides_that_are_stable():
     assert len(marks(times_over_rate(POINTS, here=neither), "point")) == 1
 
 
+def test_what_is_ringed_is_on_the_axis_as_well():
+    slow = point(6.9, side(400.0), side(90.0), about(7.0))
+    (layer, _), *_ = marks(times_over_rate(POINTS, here=slow), "line")
+    low, high = layer["encoding"]["y"]["scale"]["domain"]
+    assert low <= 1.5
+    assert high > 400.0
+    (layer, _), *_ = marks(gain_over_rate(POINTS, here=slow), "line")
+    assert layer["encoding"]["y"]["scale"]["domain"] == [0, 8]
+
+
 def test_the_gain_is_drawn_where_both_sides_are_stable_with_its_turn():
     chart = gain_over_rate(POINTS, turning_per_s=4.5, here=POINTS[1])
     ((_, rows),) = marks(chart, "line")

@@ -178,6 +178,59 @@ def test_without_counts_the_times_are_told_and_which_flag_gives_counts(prompts):
     assert found["requests"][0]["number"] == 3
 
 
+@pytest.mark.parametrize("engine", ["vllm", "llama.cpp"])
+@pytest.mark.parametrize("path", ["", "/v1", "/v1/chat/completions"])
+def test_answers_without_counts_are_counted_by_metrics_around_them(engine, path, tmp_path, prompts):
+    folder = tmp_path / "kept"
+    with stand_in(engine) as server:
+        server.per_request = False
+        asked = ("--ask", prompts, "--keep", folder)
+        found = document("import", f"{server.url}{path}", *asked)
+
+    assert counts(found) == (3 * ROUNDS, 3 * DRAFTED, 3 * ACCEPTED)
+    assert found["requests"][0]["number"] == 3
+    assert any("all requests that it served in that time are in them" in n for n in found["notes"])
+    kept = next(note for note in found["notes"] if note.startswith("Kept"))
+    assert kept.endswith(f"{folder / 'after.prom'} --before {folder / 'before.prom'}")
+    again = document("import", folder / "after.prom", "--before", folder / "before.prom")
+    assert again["quantities"] == found["quantities"]
+    assert {each.name for each in folder.iterdir()} == {
+        "answers.jsonl",
+        "before.prom",
+        "after.prom",
+    }
+
+
+def test_others_who_are_served_meanwhile_are_in_the_counters_and_not_in_the_answers(prompts):
+    with stand_in("vllm") as server:
+        server.grows = 4  # behind each snapshot
+        own = document("import", server.url, "--ask", prompts)
+        server.per_request = False
+        of_all = document("import", server.url, "--ask", prompts)
+
+    assert counts(own)[0] == 3 * ROUNDS
+    assert not any("/metrics are reported" in note for note in own["notes"])
+    assert counts(of_all)[0] == (3 + 4) * ROUNDS
+
+
+@pytest.mark.parametrize("metrics", ["none", "still", "broken", "slow"])
+def test_metrics_that_do_not_help_leave_the_sentence_on_the_flag(metrics, prompts, monkeypatch):
+    with stand_in("vllm") as server:
+        server.per_request = False
+        if metrics == "none":
+            server.metrics = False
+        elif metrics == "slow":
+            monkeypatch.setitem(snapshots.snapshot_beside.__kwdefaults__, "timeout_s", 0.1)
+            server.stalled.add("/metrics")
+        else:
+            text = server.exposition() if metrics == "still" else "vllm:spec_decode_num_drafts x"
+            server.fixed["/metrics"] = (200, "text/plain", text.encode())
+        result = specdec("import", server.url, "--ask", str(prompts))
+
+    assert result.returncode == 3
+    assert "--per-request-spec-decode-metrics" in result.stderr.splitlines()[-1]
+
+
 def test_a_file_and_a_server_lie_side_by_side(tmp_path):
     with stand_in("vllm") as server:
         document("import", server.url, "--keep", tmp_path)
@@ -199,7 +252,8 @@ def test_a_file_and_a_server_lie_side_by_side(tmp_path):
         (("http://127.0.0.1:1", "--max-tokens", "5"), "--max-tokens needs --ask"),
         (("http://127.0.0.1:1", "--ask", "bundled", "--with-texts"), "--with-texts needs --keep"),
         (("http://127.0.0.1:1", "--ask", "bundled", "--max-tokens", "0"), "max_tokens must be"),
-        (("http://127.0.0.1:1", "--after", "0"), "seconds between snapshots must be in"),
+        (("127.0.0.1:8000", "--after", "2"), "a server is written http://127.0.0.1:8000; got"),
+        (("localhost:8000",), "a server is written http://localhost:8000; got"),
         (("http://192.0.2.1:8000", "--after", "5"), "unless --allow-remote is given"),
         (("http://0.0.0.0:8000",), "use 127.0.0.1"),
         (("http://127.0.0.1:1", "--after", "5"), "nothing listens there"),
@@ -215,6 +269,28 @@ def test_what_cannot_be_asked_gives_one_sentence(arguments, problem):
     error = result.stderr.splitlines()[-1]
     assert error.startswith("Error: ")
     assert problem in error
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "1e9", "nan", "inf"])
+def test_a_wait_out_of_range_is_refused_before_anything_is_said_or_fetched(seconds, tmp_path):
+    with stand_in("vllm") as server:
+        server.grows = 1
+        kept = ("--keep", str(tmp_path / "kept"))
+        result = specdec("import", server.url, f"--after={seconds}", *kept)
+
+        assert server.requests == 0
+    assert result.returncode == 2
+    assert not (tmp_path / "kept").exists()
+    (error,) = result.stderr.splitlines()
+    assert error.startswith("Error: seconds between snapshots must be in (0, 86400]; got ")
+
+
+def test_a_file_that_is_named_like_a_server_is_read(tmp_path, monkeypatch):
+    with stand_in("vllm") as server:
+        (tmp_path / "localhost:8000").write_text(server.exposition())
+    monkeypatch.chdir(tmp_path)
+
+    assert counts(document("import", "localhost:8000"))[0] == 3 * ROUNDS
 
 
 def test_an_allowed_remote_server_is_asked():

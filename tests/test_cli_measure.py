@@ -17,21 +17,9 @@ from real_runs.runs import folder as run_folder
 from real_runs.runs.reading import HEADER, REQUESTS, read_run
 
 
-@pytest.fixture(scope="module")
-def texts(tmp_path_factory):
-    path = tmp_path_factory.mktemp("texts") / "two.txt"
-    path.write_text("def f(x):\nimport os\n")
-    return path
-
-
 @pytest.fixture
-def arguments(small_target_folder, small_draft_folder, texts, tmp_path):
-    return [
-        "measure",
-        *("--target", str(small_target_folder), "--draft", str(small_draft_folder)),
-        *("--gamma", "1,3", "--prompts", str(texts), "--max-tokens", "8", "--threads", "1"),
-        *("--out", str(tmp_path / "run")),
-    ]
+def arguments(measure_small, tmp_path):
+    return [*measure_small, "--out", str(tmp_path / "run")]
 
 
 def test_a_run_is_measured_and_verified(arguments, tmp_path):
@@ -78,11 +66,11 @@ def test_options_reach_the_run(arguments, tmp_path, options, rule):
     assert specdec("verify-run", str(tmp_path / "run")).returncode == 0
 
 
-def test_prompt_lookup_needs_no_draft(small_target_folder, texts, tmp_path):
+def test_prompt_lookup_needs_no_draft(small_target_folder, two_texts, tmp_path):
     result = specdec(
         "measure",
         *("--target", str(small_target_folder), "--drafter", "prompt_lookup", "--gamma", "4"),
-        *("--prompts", str(texts), "--max-tokens", "8", "--threads", "1"),
+        *("--prompts", str(two_texts), "--max-tokens", "8", "--threads", "1"),
         *("--out", str(tmp_path / "run"), "--temperature", "0.5"),
     )
     assert result.returncode == 0, result.stderr

@@ -11,25 +11,14 @@ from analysis.runs.peer_report import peer_report
 from analysis.runs.peer_summary import summarize_peer
 from real_runs.peers import comparing
 from real_runs.peers.result import PEER_FILE, Counts, PeerRequest, Stage, Turn, read_peer
+from real_runs.runs.reading import HEADER
 from simulator import AcceptanceTable
 
 
-@pytest.fixture(scope="module")
-def texts(tmp_path_factory):
-    path = tmp_path_factory.mktemp("texts") / "two.txt"
-    path.write_text("def f(x):\nimport os\n")
-    return path
-
-
 @pytest.fixture
-def arguments(small_target_folder, small_draft_folder, texts, tmp_path):
-    return [
-        "measure",
-        *("--peer", "transformers"),
-        *("--target", str(small_target_folder), "--draft", str(small_draft_folder)),
-        *("--gamma", "1,3", "--prompts", str(texts), "--max-tokens", "8", "--threads", "1"),
-        *("--dtype", "float64", "--out", str(tmp_path / "both")),
-    ]
+def arguments(measure_small, tmp_path):
+    peer = ("--peer", "transformers", "--dtype", "float64")
+    return [*measure_small, *peer, "--out", str(tmp_path / "both")]
 
 
 def test_both_loops_are_measured_and_agree(arguments, tmp_path):
@@ -59,11 +48,23 @@ def test_both_loops_are_measured_and_agree(arguments, tmp_path):
     assert again.returncode == 2
     assert "holds a peer.json already" in again.stderr
 
+    printed = specdec("report", str(folder), "--format", "json")
+    assert printed.returncode == 0, printed.stderr
+    assert json.loads(printed.stdout) == {**document, "command": "report"}
+    for more in ([str(folder)], ["--figure", str(tmp_path / "figure.png")]):
+        refused = specdec("report", str(folder), *more)
+        assert refused.returncode == 2
+        assert "holds a comparison of `measure --peer`: give it alone" in refused.stderr
+    (folder / PEER_FILE).write_text("{}")
+    damaged = specdec("report", str(folder))
+    assert damaged.returncode == 3
+    assert "carries no checksum" in damaged.stderr
 
-def test_prompt_lookup_sampled_has_no_rounds_to_agree_in(small_target_folder, texts, tmp_path):
+
+def test_prompt_lookup_sampled_has_no_rounds_to_agree_in(small_target_folder, two_texts, tmp_path):
     result = specdec(
         *("measure", "--peer", "transformers", "--target", str(small_target_folder)),
-        *("--drafter", "prompt_lookup", "--gamma", "2", "--prompts", str(texts)),
+        *("--drafter", "prompt_lookup", "--gamma", "2", "--prompts", str(two_texts)),
         *("--max-tokens", "6", "--temperature", "1", "--threads", "1"),
         *("--out", str(tmp_path / "sampled")),
     )
@@ -116,6 +117,14 @@ def test_what_the_peer_cannot_do_is_refused_in_one_sentence(arguments, options, 
     assert said in result.stderr
     assert "Traceback" not in result.stderr
     assert not (tmp_path / "both").exists()
+
+
+def test_a_comparison_is_not_written_beside_a_run(arguments, tmp_path):
+    (tmp_path / "both").mkdir()
+    (tmp_path / "both" / HEADER).write_text("{}")
+    result = specdec(*arguments)
+    assert result.returncode == 2
+    assert "holds a run; choose another folder" in result.stderr
 
 
 def test_an_interrupted_comparison_leaves_nothing(arguments, monkeypatch, tmp_path):

@@ -5,19 +5,29 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import re
+from unittest import mock
 
 import pytest
 from commands import specdec
+from serving_cases import CHAINS, make_times
 from test_cli_load import CARD, MODEL, pass_s, tokens_per_round
 
-from analysis import terminal
+from analysis import cli_serving, terminal
+from analysis.output import Report
 from analysis.serving.length_words import in_words, mean_tokens, token_lengths
+from analysis.serving.report import times_section
 from simulator.serving import (
+    ClosedLoop,
     EmpiricalTokens,
     FixedTokens,
     GeometricTokens,
     LogNormalTokens,
+    Server,
     UniformTokens,
+    Workload,
+    compare_serving,
 )
 
 COMMAND = ("serving", "--target", MODEL, "--hardware", CARD, "--most-running", "6", "--gamma", "3")
@@ -173,6 +183,8 @@ def test_a_record_is_described_as_it_was_read(tmp_path):
     assert any(described in note for note in told(*replayed)["notes"])
     faster = told(*replayed, "--speed-up", "4")["notes"]
     assert any("3 requests in 0.5 s, 4 per second, with 50" in note for note in faster)
+    assert any("timestamp was read as seconds (call it timestamp_ms" in each for each in faster)
+    assert "--speed-up must be above 0; got 0." in refused(*replayed, "--speed-up", "0")
     file.write_text("arrival_s,prompt_tokens,output_tokens\n5,60,21\n")
     alone = told(*replayed)["notes"]
     assert any("1 request at one time, with 60 tokens" in note for note in alone)
@@ -196,7 +208,7 @@ def test_the_table_of_loads_fits_eighty_characters(goal, loads, monkeypatch):
 
 
 def test_the_same_seed_says_the_same_and_csv_and_tables_do_too(tmp_path):
-    command = (*CHAIN, *SHORT, "--rate", "3", "--engine", "numpy")
+    command = (*CHAIN, *SHORT, "--rate", "3", "--loop", "numpy")
     report = told(*command)
     assert told(*command) == report
     assert told(*command, "--seed", "1")["loads"] != report["loads"]
@@ -229,23 +241,69 @@ def test_prompts_are_read_beside_decoding_unless_they_are_to_be_read_alone():
         ),
         (("--speed-up", "2"), "--speed-up belongs to --trace"),
         (("--rate", "one"), "--rate must be numbers"),
-        (("--rate", "-1"), "--rate: rate_per_s must be"),
-        (("--users", "0"), "--users: users must be"),
+        (("--rate", "-1"), "--rate must be requests per second in [1e-05, 1e+06]; got -1."),
+        (("--rate", "2,0"), "--rate must be requests per second in [1e-05, 1e+06]; got 0."),
+        (("--rate", "nan"), "--rate must be requests per second in [1e-05, 1e+06]; got nan."),
+        (("--users", "3,0"), "--users must be whole numbers in [1, 100,000]; got 0."),
         (("--gamma", "many"), "--gamma must be a number, a schedule"),
         (("--gamma", "1-2:3, 5-:0"), "no gaps"),
         (("--gamma", "0"), "gamma must be above 0"),
-        (("--engine", "cuda"), "--engine must be one of auto, numpy, numba"),
+        (("--loop", "cuda"), "--loop must be one of auto, numpy, numba"),
         (("--prompt-tokens", "long"), "--prompt-tokens must be such as 512"),
         (("--output-tokens", "9-3"), "--output-tokens: most must be"),
         (("--output-tokens", "geometric:0.5"), "--output-tokens: mean must be"),
         (("--output-tokens", "lognormal:9"), "--output-tokens must be such as"),
         (("--draft", "lookup p=0.5"), "--draft must be given once"),
         (("--figure", "a.gif"), "must end in one of"),
-        (("--ttft", "-1"), "ttft_s must be"),
+        (("--ttft", "-1"), "--ttft must be seconds, at least 0; got -1."),
+        (("--tpot", "nan"), "--tpot must be seconds, at least 0; got nan."),
+        (("--e2e", "inf"), "--e2e must be seconds, at least 0; got inf."),
     ],
 )
 def test_wrong_options_are_one_sentence(more, said):
     assert said in refused(*CHAIN, "--replications", "2", "--requests", "10", *more)
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        ((), "--target, --hardware and --draft must be given (--steps FILE"),
+        (("--hardware", CARD), "--target and --draft must be given, such as"),
+        (("--draft", CHAIN[-1]), "--target and --hardware must be given (--steps FILE"),
+        (("--target", MODEL), "--hardware and --draft must be given, such as"),
+        (("--target", MODEL, "--hardware", CARD), "--draft must be given at least once"),
+        (("--steps", "steps.csv"), "--draft must be given at least once"),
+    ],
+)
+def test_all_that_is_missing_is_named_at_once(given, missing):
+    assert missing in refused("serving", *given)
+
+
+@pytest.mark.parametrize("narrow", [True, False])
+def test_the_times_lose_no_digit_on_a_narrow_screen(narrow, monkeypatch):
+    monkeypatch.setattr(terminal, "_PIPED_WIDTH", 80)
+    times = make_times(pass_s=lambda *_: 20.0, prompt_s=lambda _tokens: 50.0)
+    slow = Server(times=times, most_running=1, strategy=CHAINS["constant"])
+    law = FixedTokens(tokens=11)
+    load = Workload(arrivals=ClosedLoop(users=2), prompt=law, output=law)
+    point = compare_serving(slow, slow.plain(), load, rng=0, requests=4, replications=2)
+    section = times_section([point], narrow=narrow)
+    shown = terminal.tables(Report(command="serving", parameters=(), sections=(section,)))
+    rows = [line.split()[1:] for line in shown.splitlines() if line.startswith(("ttft", "e2e"))]
+    assert [len(row) for row in rows] == [6 if narrow else 8] * 2
+    assert point.plain.e2e.mean_s.value > 100.0
+    cut = [cell for row in rows for cell in row if not re.fullmatch(r"\d+\.\d{4}", cell)]
+    assert bool(cut) != narrow
+    assert "p95_s" in section.columns  # for programs
+
+
+def test_only_a_terminal_is_narrow(monkeypatch):
+    monkeypatch.setattr(cli_serving.shutil, "get_terminal_size", lambda: os.terminal_size((80, 9)))
+    assert not cli_serving._is_narrow()
+    monkeypatch.setattr(cli_serving.sys, "stdout", mock.Mock(isatty=lambda: True))
+    assert cli_serving._is_narrow()
+    monkeypatch.setattr(cli_serving.shutil, "get_terminal_size", lambda: os.terminal_size((120, 9)))
+    assert not cli_serving._is_narrow()
 
 
 @pytest.mark.parametrize(

@@ -151,6 +151,58 @@ def test_counters_that_stood_still_say_so():
         read_difference(io.StringIO(FIRST), io.StringIO(FIRST))
 
 
+def test_a_series_twice_in_one_snapshot_is_told_and_no_second_snapshot():
+    twice = "".join(f"{row}\n{row}\n" for row in FIRST.splitlines())
+    named = r"^text, line \d+: 'vllm:spec_decode_num_drafts_total' occurs twice with the same labels in one"
+    with pytest.raises(MetricsFormatError, match=named):
+        read_text(twice)
+    with pytest.raises(MetricsFormatError, match="occurs twice with the same labels in one"):
+        read_difference(io.StringIO(FIRST), io.StringIO(SECOND + SECOND.splitlines()[-1]))
+
+
+def test_a_snapshot_twice_in_one_text_says_that_nothing_lies_between():
+    with pytest.raises(MetricsFormatError) as error:
+        read_text(FIRST + FIRST)
+
+    assert str(error.value).startswith(
+        "text, line 17: the counters of the last snapshot (line 17, where a series comes again) are those of "
+        "the first (line 3): nothing was drafted in between, or one snapshot has every series twice"
+    )
+
+
+def test_a_text_that_begins_within_a_snapshot_is_no_doubled_one():
+    third = snapshot(1600, 3200, 1940, positions=(1130, 810))
+    (reading,) = read_text(FIRST.splitlines()[-1] + "\n" + SECOND + third)
+
+    assert reading.counts.rounds == 100
+
+    backwards = "\n".join(reversed(SECOND.splitlines()))  # it begins with what FIRST ends with
+    (reading,) = read_difference(io.StringIO(FIRST), io.StringIO(backwards))
+    assert reading.counts == DIFFERENCE
+
+
+def test_all_lines_that_hold_counters_are_used():
+    rows = snapshot(1000, 2000, 1240, positions=(710, 530)).splitlines()
+    comments = sum(row.startswith("#") for row in rows)
+    (reading,) = read_text("\n".join([*rows, "vllm:num_requests_running 3.0"]))
+    assert (reading.used, reading.lines) == (5, 5 + comments + 1)
+
+    (reading,) = read_difference(io.StringIO(FIRST), io.StringIO(SECOND))
+    assert (reading.used, reading.lines) == (8, SECOND.count("\n"))  # times of creation, too
+
+    one, two = read_text(snapshot(10, 20, 12, model="a") + snapshot(7, 21, 9, model="b"))
+    assert (one.used, two.used) == (3, 3)
+
+    (reading,) = read_text(" ".join(row for row in rows if not row.startswith("#")))
+    assert (reading.used, reading.lines) == (1, 1)
+
+
+def test_all_lines_of_the_last_gauges_are_used():
+    (reading,) = read_text(SGLANG.format(2.17, 0.54) + "other\n" + SGLANG.format(2.5, 0.5))
+
+    assert (reading.used, reading.lines) == (4, 9)
+
+
 def test_a_snapshot_before_without_counters_is_refused():
     with pytest.raises(MetricsFormatError, match=r"^stream: no counters of speculative decoding"):
         read_difference(io.StringIO("hello\n"), io.StringIO(SECOND))

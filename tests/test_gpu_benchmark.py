@@ -99,6 +99,22 @@ def test_the_table_of_a_file_is_the_one_that_was_printed(small, capsys):
     assert "V(33)" in printed
 
 
+def test_captions_say_what_flatters_a_long_context_and_what_the_formula_adds(small):
+    report = gpu_records.load_report(small[0])
+    told = {}
+    for kernel in ("EFFICIENT_ATTENTION", "FLASH_ATTENTION"):
+        attention = f"FLASH_ATTENTION without a mask, {kernel} with one"
+        device = dataclasses.replace(report.device, attention=attention)
+        told[kernel] = gpu_table.markdown(dataclasses.replace(report, device=device))
+
+    said = "T(1) of a long context is inflated there, and V(n) = T(n) / T(1) flattered"
+    assert said not in told["FLASH_ATTENTION"]
+    assert told["EFFICIENT_ATTENTION"].count(said) == 1
+    _, long_context = told["EFFICIENT_ATTENTION"].split(f"context {SMALL.long_context}\n")
+    assert said in long_context.partition("### V(n)")[0]
+    assert "a lower bound of the speedup" in told["FLASH_ATTENTION"]
+
+
 @pytest.mark.parametrize(
     "edit",
     [

@@ -39,6 +39,7 @@ ONLY_IN = {
         "analysis/pass_fit/charts.py",
         "analysis/runs/charts.py",
         "analysis/serving/charts.py",
+        "analysis/serving/rate_lines.py",
         "app_pages/",
     ),
     "numba": ("simulator/serving/compiled",),

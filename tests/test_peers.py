@@ -25,12 +25,14 @@ from real_runs.peers.result import (
     PEER_FILE,
     Counts,
     check_peer_place,
+    holds_comparison,
     read_peer,
     write_peer,
 )
 from real_runs.prompts import read_prompts
 from real_runs.runs.errors import NewerSchemaError, RunFolderError
 from real_runs.runs.header import Settings
+from real_runs.runs.reading import HEADER
 from real_runs.runs.sealing import seal
 from real_runs.target import load_target
 
@@ -349,6 +351,10 @@ def test_a_lookup_that_keeps_its_place_goes_on_there():
     assert drafts == [[7, 0], [5, 0]]
 
 
+def _with_turn(request, **changes):
+    return request | {"ours": request["ours"] | changes}
+
+
 def test_a_comparison_is_written_and_read_again(found, tmp_path):
     folder = tmp_path / "one"
     path = write_peer(found, folder)
@@ -363,11 +369,24 @@ def test_a_comparison_is_written_and_read_again(found, tmp_path):
         read_peer(folder)
     document = dataclasses.asdict(found) | {"schema_version": 2}
     path.write_text(seal(document) + "\n")
-    with pytest.raises(NewerSchemaError, match="has schema 2"):
+    with pytest.raises(NewerSchemaError, match=r"newer version of specdec \(schema 2;"):
         read_peer(folder)
+    document = dataclasses.asdict(found)
+    for change, said in (
+        ({"requests": []}, "requests must be one at least"),
+        ({"requests": [document["requests"][0] | {"stages": []}]}, "stages must hold one"),
+        ({"requests": [_with_turn(document["requests"][0], tokens=[])]}, "a turn must have tokens"),
+        ({"requests": [_with_turn(document["requests"][0], total_ns=0)]}, "0 < first_ns <="),
+    ):
+        path.write_text(seal(document | change) + "\n")
+        with pytest.raises(RunFolderError, match=said):
+            read_peer(folder)
     path.write_text(seal(dataclasses.asdict(found) | {"more": 1}) + "\n")
     with pytest.raises(RunFolderError, match="'more'"):
         read_peer(folder)
+    assert holds_comparison(folder)
+    (folder / HEADER).write_text("{}")
+    assert not holds_comparison(folder)  # a run is what is reported there
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="must be a folder"):
         check_peer_place(tmp_path / "file")

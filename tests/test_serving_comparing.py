@@ -22,6 +22,7 @@ from simulator.serving import (
     Workload,
     compare_rates,
     compare_serving,
+    comparing,
     is_stable,
     mean_of,
     ratio_of,
@@ -42,11 +43,11 @@ CHAT = Workload(
 )
 SURE = Server(times=FAST, most_running=1, strategy=draft_model(p=1.0, gamma=4))
 LIMIT, PLAIN_LIMIT = 1 / (0.05 + 2 * 0.024), 1 / (0.05 + 10 * 0.02)  # 10.2 and 4 per second
-FEW = {"rng": 0, "requests": 60, "replications": 3, "engine": "numpy"}
+FEW = {"rng": 0, "requests": 60, "replications": 3, "loop": "numpy"}
 
 
 def limit_of(server, load=CHAT, **options):
-    return stable_limit(server, load, **{"rng": 0, "engine": "numpy", "requests": 100, **options})
+    return stable_limit(server, load, **{"rng": 0, "loop": "numpy", "requests": 100, **options})
 
 
 def test_the_limit_of_one_at_a_time_is_exact():
@@ -179,6 +180,21 @@ def test_both_sides_measure_the_same_requests_also_where_they_run_more():
     assert usual != compare_serving(SURE, plain, CHAT, warm_up=6, **options)
 
 
+def test_limits_that_are_given_are_not_looked_for(monkeypatch):
+    server = Server(times=make_times(), most_running=1, strategy=CHAINS["constant"])
+    known = (mean_of([0.5]), mean_of([2.0]))
+    found = compare_rates(server, server.plain(), CHAT, [0.4, 1.0], limits=known, **FEW)
+    assert {(point.limit, point.plain_limit) for point in found} == {known}
+    assert [(p.speculative is None, p.plain is None) for p in found] == [
+        (False, False),
+        (True, False),
+    ]
+    monkeypatch.setattr(comparing, "stable_limit", None)  # would fail if it were asked
+    assert compare_rates(server, server.plain(), CHAT, [0.4, 1.0], limits=known, **FEW) == found
+    with pytest.raises(TypeError):
+        compare_rates(server, server.plain(), CHAT, [0.4], **FEW)
+
+
 @pytest.mark.parametrize(
     ("rate", "limits", "expected"),
     [
@@ -219,9 +235,9 @@ def test_replications_are_independent_and_repeatable():
     load = Workload(arrivals=PoissonArrivals(rate_per_s=9.0), prompt=law, output=law)
     seen = []
     runs = replicate(
-        server, load, replications=4, rng=1, requests=20, engine="numpy", progress=seen.append
+        server, load, replications=4, rng=1, requests=20, loop="numpy", progress=seen.append
     )
-    again = replicate(server, load, replications=4, rng=1, requests=20, engine="numpy")
+    again = replicate(server, load, replications=4, rng=1, requests=20, loop="numpy")
     means = [run.e2e.mean_s for run in runs]
     assert means == [run.e2e.mean_s for run in again]
     assert len(set(means)) == 4

@@ -52,7 +52,7 @@ def differences(server, workload, **options):
         options = {"requests": 40, **options}
     options = {"objective": OBJECTIVE, "keep_requests": True, **options}
     slow = serve(server, workload, **options)
-    fast = serve(server, workload, **{**options, "engine": "numba"})
+    fast = serve(server, workload, **{**options, "loop": "numba"})
     pairs = {f"counters.{f.name}": f.name for f in fields(slow.counters)}
     found = [
         name

@@ -149,7 +149,7 @@ REFUSED = {
     "requests fraction": (lambda: run(requests=1.5), "requests"),
     "warm-up": (lambda: run(warm_up=-1), "warm_up"),
     "rng": (lambda: run(rng=None), "rng"),
-    "engine": (lambda: run(engine="fortran"), "engine"),
+    "loop": (lambda: run(loop="fortran"), "loop"),
     "recorded and counted": (lambda: run(load=Workload(arrivals=TRACE)), "requests"),
     "too many kept": (lambda: run(requests=2 * 10**6, keep_requests=True), "requests"),
     "prompts beyond": (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from simulator.serving.records import LatencyObjective, Portions, Sink
 from simulator.serving.times_seen import SeenTimes
 
-WIDTH = 0.005  # what `Latency` promises
+WIDTH = 0.005  # what `SeenLatency` promises
 LEVELS = (0.0, 0.01, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
 TINY = 1e-9  # below it every time is 0
 

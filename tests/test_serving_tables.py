@@ -161,7 +161,12 @@ def test_decoding_beside_a_prompt_has_the_logits_of_those_who_decode():
 def test_batches_that_fit_the_memory():
     deployment = pair()
     both = server_of(
-        deployment, gamma=2, most_running=None, most_prompt=8000, most_output=2000, held=6000.0
+        deployment,
+        gamma=2,
+        most_running=None,
+        most_prompt=8000,
+        most_output=2000,
+        mean_context=6000.0,
     )
     fits = [deployment.most_requests(6000.0, drafting=on) for on in (True, False)]
     assert [both.speculative.most_running, both.plain.most_running] == fits

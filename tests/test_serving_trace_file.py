@@ -8,7 +8,7 @@ import json
 import pytest
 
 from analysis.serving import trace_file
-from analysis.serving.trace_file import TraceFileError, read_arrivals
+from analysis.serving.trace_file import TraceFileError, read_arrivals, read_trace
 
 
 def read(text):
@@ -57,6 +57,32 @@ def test_usual_forms(form):
     found = columns(read(FORMS[form]))
     assert found[0] == pytest.approx(WANTED[0], abs=1e-6)
     assert found[1:] == WANTED[1:]
+
+
+UNITS = {
+    "ours": "arrival_s was read as seconds",
+    "milliseconds": "arrival_ms was read as milliseconds",
+    "Azure": "timestamp was read as dates",
+    "dates with a zone": "timestamp was read as dates",
+    "BurstGPT": "timestamp was read as seconds (call it timestamp_ms if it is milliseconds)",
+    "Mooncake": "timestamp was read as milliseconds (call it timestamp_s if it is seconds)",
+    "JSON lines in seconds": "arrival_s was read as seconds",
+}
+
+
+@pytest.mark.parametrize("form", UNITS)
+def test_the_unit_that_was_taken_is_said(form):
+    assert read_trace(io.BytesIO(FORMS[form].encode())).unit == UNITS[form]
+
+
+def test_seconds_in_json_lines_by_the_name_that_the_remark_tells():
+    rows = [{"timestamp": t, "input_length": 9, "output_length": 5} for t in (1.25, 3.75)]
+    text = "\n".join(map(json.dumps, rows))
+    assert read(text).arrival_s == pytest.approx(
+        (0.0, 0.0025)
+    )  # Mooncake's milliseconds, and said so
+    renamed = text.replace("timestamp", "timestamp_s")
+    assert read(renamed).arrival_s == (0.0, 2.5)
 
 
 def test_a_file_by_its_path(tmp_path):

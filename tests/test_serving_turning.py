@@ -101,6 +101,64 @@ def test_all_the_way(gains, kind):
     assert f"Speculation {kind} in end-to-end time from 1 to 2 requests/s." in found.sentence
 
 
+OPEN = [
+    (
+        ((1.5, 1.4, 1.6), (1.2, 1.1, 1.3), (1.02, 0.72, 1.41)),
+        ("gains", (2.0, 4.0), (6.0,)),
+        (
+            "surely gains in end-to-end time from 2 to 4 requests/s; beyond that it is open, for the "
+            "interval at 6 holds 1."
+        ),
+    ),
+    (
+        ((0.99, 0.9, 1.1), (0.98, 0.9, 1.0), (0.7, 0.6, 0.8)),
+        ("loses", (6.0, 6.0), (2.0, 4.0)),
+        (
+            "surely loses in end-to-end time at 6 requests/s; below that it is open, for the intervals at 2, 4 "
+            "hold 1."
+        ),
+    ),
+    (
+        ((1.1, 0.9, 1.3), (1.2, 1.1, 1.3), (1.1, 0.9, 1.3)),
+        ("gains", (4.0, 4.0), (2.0, 6.0)),
+        (
+            "surely gains in end-to-end time at 4 requests/s; elsewhere it is open, for the intervals at 2, 6 "
+            "hold 1."
+        ),
+    ),
+    (
+        ((1.1, 0.9, 1.3), (1.1, 0.8, 1.3), (1.1, 0.9, 1.3)),
+        ("gains", None, (2.0, 4.0, 6.0)),
+        "Whether speculation gains in end-to-end time from 2 to 6 requests/s is open: the intervals hold 1.",
+    ),
+    (
+        ((1.3, 1.2, 1.4), (1.1, 1.05, 1.15), (0.9, 0.7, 1.15)),
+        ("turns", (2.0, 4.0), (6.0,)),
+        "requests/s by the means alone; it surely gains from 2 to 4 requests/s.",
+    ),
+    (
+        ((1.3, 0.7, 2.4), (1.1, 0.7, 1.5), (0.9, 0.7, 1.15)),
+        ("turns", None, (2.0, 4.0, 6.0)),
+        "requests/s by the means alone; it surely gains nowhere.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("gains", "found", "said"), OPEN)
+def test_no_gain_is_claimed_that_an_interval_denies(gains, found, said):
+    points = [at(rate, gain) for rate, gain in zip((2.0, 4.0, 6.0), gains, strict=True)]
+    turn = turning_rate(points)
+    assert (turn.kind, turn.sure, turn.open_at) == found
+    assert turn.sentence.endswith(said)
+    narrow = [
+        at(rate, (value, value / 1.001, value * 1.001))
+        for rate, (value, *_) in zip((2.0, 4.0, 6.0), gains, strict=True)
+    ]
+    sure = turning_rate(narrow)
+    assert (sure.kind, sure.open_at) == (turn.kind, ())
+    assert not any(word in sure.sentence for word in ("open", "surely", "means"))
+
+
 def test_a_gain_that_begins():
     found = turning_rate([at(1.0, 0.5), at(3.0, 2.0)])
     assert (found.kind, found.at.value) == ("begins to gain", pytest.approx(2.0))

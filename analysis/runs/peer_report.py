@@ -40,12 +40,13 @@ def peer_report(
     *,
     peer: str,
     greedy: bool,
+    command: str = "measure",
     notes: tuple[str, ...] = (),
     parameters: tuple[tuple[str, Cell], ...] = (),
 ) -> Report:
     """Four tables, one group of rows per draft length."""
     return Report(
-        command="measure",
+        command=command,
         parameters=parameters,
         sections=(
             Section(name="speed", columns=_SPEED, rows=tuple(_speed(each) for each in summaries)),

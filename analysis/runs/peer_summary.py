@@ -17,14 +17,12 @@ from simulator._checks import FloatArray, Rng
 class LoopFigures:
     """All requests of one loop: counts, speed [tokens/s], and where the time went [s].
 
-    `tokens_per_s` counts whole requests, `decode_tokens_per_s` what arrived after the prompt was read.
-    `rest_s` is outside of both models.
+    `tokens_per_s` counts whole requests. `rest_s` is outside of both models.
     """
 
     table: AcceptanceTable
     tokens: int
     tokens_per_s: float
-    decode_tokens_per_s: float
     tokens_per_round: Estimate
     p: Estimate
     first_s: float
@@ -144,12 +142,11 @@ def _sums(turn: Turned) -> FloatArray:
 
 
 def _figures(turns: list[Turned], tokens_per_round: Estimate, p: Estimate) -> LoopFigures:
-    tokens, total, later, decode, *_ = np.sum([_sums(turn) for turn in turns], axis=0).tolist()
+    tokens, total, _, decode, *_ = np.sum([_sums(turn) for turn in turns], axis=0).tolist()
     return LoopFigures(
         table=_pooled(turn.counts.table for turn in turns),
         tokens=int(tokens),
         tokens_per_s=tokens / total,
-        decode_tokens_per_s=later / decode if decode > 0.0 else float("nan"),
         tokens_per_round=tokens_per_round,
         p=p,
         first_s=total - decode,

@@ -10,8 +10,17 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.charts import colours, step_above
+from analysis.charts import step_above
 from analysis.palette import BEST, EXACT, LINES, PLAIN, YOURS
+from analysis.serving.rate_lines import (
+    Look,
+    each_said,
+    ends_of,
+    is_known,
+    lines_with_bars,
+    numbers,
+    rate_axis,
+)
 from simulator import Estimate
 from simulator.serving import ServingComparison, ServingEstimates
 
@@ -24,15 +33,19 @@ SEEN: dict[Seen, str] = {
 """The times that requests see, each with its words."""
 _SHORT: dict[Seen, str] = {"e2e": "whole request", "ttft": "first token", "tpot": "per token"}
 _HEIGHT = 380
-_LEAST = 1e-12
 _WITHOUT, _WITH = "without a draft", "with drafts"
 _ROUND = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0)
 _TOPS = (1.25, 1.5, 2, 3, 4, 6, 8, 12, 17, *(2**k for k in range(5, 13)))
 _DASHES = {_WITHOUT: [6, 4], _WITH: [1, 0]}
 _COLOURS = {_WITHOUT: PLAIN, _WITH: EXACT}
-_GAIN_COLOURS = (EXACT, LINES[3], BEST)
-_GAIN_DASHES = ([1, 0], [2, 3], [7, 4])
-_GAIN_SHAPES = ("circle", "square", "triangle-up")
+_SIDES = Look(
+    names=tuple(_COLOURS), colours=tuple(_COLOURS.values()), dashes=tuple(_DASHES.values()),
+    shapes=("circle", "diamond"),
+)  # fmt: skip
+_GAINS = Look(
+    names=tuple(_SHORT.values()), colours=(EXACT, LINES[3], BEST), dashes=([1, 0], [2, 3], [7, 4]),
+    shapes=("circle", "square", "triangle-up"),
+)  # fmt: skip
 
 
 def times_over_rate(
@@ -47,17 +60,18 @@ def times_over_rate(
     axis the same gain is the same distance everywhere. Raises ValueError where no point has a side.
     """
     rows = [
-        {"rate": point.rate_per_s, "series": name, **_ends(_mean(side, of))}
+        {"rate": point.rate_per_s, "series": name, **ends_of(_mean(side, of))}
         for point in points
         for name, side in ((_WITHOUT, point.plain), (_WITH, point.speculative))
-        if side is not None and _is_known(_mean(side, of))
+        if side is not None and is_known(_mean(side, of))
     ]
     if not rows:
         raise ValueError("points must hold one rate at least that a server keeps up with.")
-    frame = pd.DataFrame(rows)
+    frame, ringed = pd.DataFrame(rows), _here(here, of)
     limits = _limits(points[0])
-    x = _rates(points, [limit for limit, _ in limits.values()])
-    lowest, highest = float(frame["mean"].min()), float(frame["mean"].max()) * 1.1
+    x = rate_axis(points, [limit for limit, _ in limits.values()])
+    shown = [*frame["mean"], *(ring["mean"] for ring in ringed)]
+    lowest, highest = float(min(shown)), float(max(shown)) * 1.1
     y = alt.Y(
         "mean:Q",
         title=f"Mean time of {SEEN[of]} (s)",
@@ -66,27 +80,8 @@ def times_over_rate(
         ),
         axis=alt.Axis(tickCount=5, format="~g"),
     )
-    names = list(_COLOURS)
-    dash = alt.StrokeDash(
-        "series:N", scale=alt.Scale(domain=names, range=list(_DASHES.values())), legend=None
-    )
-    colour = _legend(colours(names, list(_COLOURS.values())))
-    base = alt.Chart(frame).encode(x=x, color=colour)
-    tooltip = ["series:N", *_numbers("rate", "mean", "low", "high")]
-    layers: list[alt.Chart] = [
-        *_limit_rules(limits, x),
-        base.mark_line(strokeWidth=2.5).encode(y=y, strokeDash=dash),
-        base.mark_rule(strokeWidth=2, opacity=0.55, clip=True).encode(
-            y=alt.Y("drawn:Q"), y2="high:Q"
-        ),
-        base.mark_point(filled=True, size=60, opacity=1.0).encode(
-            y=y,
-            shape=alt.Shape("series:N", scale=alt.Scale(domain=names, range=["circle", "diamond"])),
-            tooltip=tooltip,
-        ),
-    ]
+    layers = [*_limit_rules(limits, x), *lines_with_bars(frame, x, y, _SIDES)]
     words = ""
-    ringed = _here(here, of)
     if ringed:
         layers.append(
             alt.Chart(pd.DataFrame(ringed))
@@ -94,12 +89,11 @@ def times_over_rate(
             .encode(x=x, y=y)
         )
         words = f" Ringed: yours, {ringed[0]['rate']:.3g} requests/s."
-    said = "; ".join(f"{name}: {_said(frame[frame['series'] == name])}" for name in names)
     return alt.LayerChart(layer=layers).properties(
         height=_HEIGHT,
         title=f"How long {SEEN[of]} takes",
-        description=f"Mean time of {SEEN[of]} over requests per second that arrive. {said}. "
-        f"Vertical rules: {_limits_said(limits)}.{words}",
+        description=f"Mean time of {SEEN[of]} over requests per second that arrive. "
+        f"{each_said(frame, _SIDES)}. Vertical rules: {_limits_said(limits)}.{words}",
     )
 
 
@@ -115,26 +109,23 @@ def gain_over_rate(
     request turns, marked with a rule; `here` is the visitor's point. Raises ValueError where no point has
     both sides.
     """
-    names = list(_SHORT.values())
     rows = [
-        {"rate": point.rate_per_s, "series": words, **_ends(gain)}
+        {"rate": point.rate_per_s, "series": words, **ends_of(gain)}
         for point in points
         for seen, words in _SHORT.items()
-        if (gain := _gain(point, seen)) is not None and _is_known(gain)
+        if (gain := _gain(point, seen)) is not None and is_known(gain)
     ]
     if not rows:
         raise ValueError("points must hold one rate at least that both servers keep up with.")
     frame = pd.DataFrame(rows)
-    x = _rates(points, [limit for limit, _ in _limits(points[0]).values()])
-    top = step_above(max(1.1, float(frame["mean"].max()) * 1.05), _TOPS)
+    x = rate_axis(points, [limit for limit, _ in _limits(points[0]).values()])
+    yours = _gain_here(here)
+    shown = [*frame["mean"], *(each["mean"] for each in yours)]
+    top = step_above(max(1.1, float(max(shown)) * 1.05), _TOPS)
     y = alt.Y(
         "mean:Q",
         title="Time without / with drafts",
         scale=alt.Scale(domain=[0, top], nice=False),
-    )
-    base = alt.Chart(frame).encode(x=x, color=_legend(colours(names, list(_GAIN_COLOURS))))
-    dash = alt.StrokeDash(
-        "series:N", scale=alt.Scale(domain=names, range=list(_GAIN_DASHES)), legend=None
     )
     layers: list[alt.Chart] = [
         alt.Chart(pd.DataFrame({"from": [0.0], "to": [1.0]}))
@@ -143,44 +134,28 @@ def gain_over_rate(
         alt.Chart(pd.DataFrame({"mean": [1.0]}))
         .mark_rule(color=PLAIN, strokeDash=[6, 4], strokeWidth=1.5)
         .encode(y="mean:Q"),
-        base.mark_line(strokeWidth=2.5).encode(y=y, strokeDash=dash),
-        base.mark_rule(strokeWidth=2, opacity=0.55, clip=True).encode(
-            y=alt.Y("drawn:Q"), y2="high:Q"
-        ),
-        base.mark_point(filled=True, size=55, opacity=1.0).encode(
-            y=y,
-            shape=alt.Shape("series:N", scale=alt.Scale(domain=names, range=list(_GAIN_SHAPES))),
-            tooltip=["series:N", *_numbers("rate", "mean", "low", "high")],
-        ),
+        *lines_with_bars(frame, x, y, _GAINS),
     ]
     words = ""
     if turning_per_s is not None:
         layers.append(
             alt.Chart(pd.DataFrame({"rate": [turning_per_s], "turns at": [turning_per_s]}))
             .mark_rule(color=YOURS, strokeDash=[2, 3], strokeWidth=2)
-            .encode(x=x, tooltip=_numbers("turns at"))
+            .encode(x=x, tooltip=numbers("turns at"))
         )
         words = f" The gain of the whole request turns at {turning_per_s:.3g} requests/s."
-    if here is not None and here.gain_e2e is not None and _is_known(here.gain_e2e):
+    if yours:
         layers.append(
-            alt.Chart(pd.DataFrame([{"rate": here.rate_per_s, "mean": here.gain_e2e.value}]))
+            alt.Chart(pd.DataFrame(yours))
             .mark_point(color=YOURS, filled=True, size=220, opacity=1.0, stroke="white")
-            .encode(x=x, y=y, tooltip=_numbers("rate", "mean"))
+            .encode(x=x, y=y, tooltip=numbers("rate", "mean"))
         )
-        words += f" Yours: {here.gain_e2e.value:.3f} at {here.rate_per_s:.3g} requests/s."
-    said = "; ".join(f"{name}: {_said(frame[frame['series'] == name])}" for name in names)
+        words += f" Yours: {yours[0]['mean']:.3f} at {yours[0]['rate']:.3g} requests/s."
     return alt.LayerChart(layer=layers).properties(
         height=_HEIGHT,
         title="What speculation gains",
-        description=f"Time without over time with drafts, over requests per second that arrive. {said}. "
-        f"Shaded below 1: a loss.{words}",
-    )
-
-
-def _legend(colour: alt.Color) -> alt.Color:
-    """A legend takes its dashes from the lines, which would break the edges of its marks."""
-    return colour.legend(
-        title=None, orient="top", labelLimit=200, columns=3, symbolSize=110, symbolStrokeWidth=0
+        description="Time without over time with drafts, over requests per second that arrive. "
+        f"{each_said(frame, _GAINS)}. Shaded below 1: a loss.{words}",
     )
 
 
@@ -188,7 +163,14 @@ def _here(point: ServingComparison | None, of: Seen) -> list[dict[str, float]]:
     if point is None or point.rate_per_s is None:
         return []
     means = [_mean(side, of) for side in (point.plain, point.speculative) if side is not None]
-    return [{"rate": point.rate_per_s, "mean": mean.value} for mean in means if _is_known(mean)]
+    return [{"rate": point.rate_per_s, "mean": mean.value} for mean in means if is_known(mean)]
+
+
+def _gain_here(point: ServingComparison | None) -> list[dict[str, float]]:
+    if point is None or point.rate_per_s is None or point.gain_e2e is None:
+        return []
+    known = is_known(point.gain_e2e)
+    return [{"rate": point.rate_per_s, "mean": point.gain_e2e.value}] if known else []
 
 
 def _mean(side: ServingEstimates, of: Seen) -> Estimate:
@@ -197,16 +179,6 @@ def _mean(side: ServingEstimates, of: Seen) -> Estimate:
 
 def _gain(point: ServingComparison, of: Seen) -> Estimate | None:
     return {"e2e": point.gain_e2e, "ttft": point.gain_ttft, "tpot": point.gain_tpot}[of]
-
-
-def _is_known(estimate: Estimate) -> bool:
-    return math.isfinite(estimate.value) and estimate.value > 0.0
-
-
-def _ends(estimate: Estimate) -> dict[str, float]:
-    """Mean and interval; `drawn` is where its bar begins, for no logarithmic axis reaches 0."""
-    low, high = estimate.interval or (estimate.value, estimate.value)
-    return {"mean": estimate.value, "low": low, "high": high, "drawn": max(low, _LEAST)}
 
 
 def _limits(point: ServingComparison) -> dict[str, tuple[float, str]]:
@@ -227,29 +199,6 @@ def _limit_rules(limits: dict[str, tuple[float, str]], x: alt.X) -> list[alt.Cha
 def _limits_said(limits: dict[str, tuple[float, str]]) -> str:
     said = ", ".join(f"{at:.3g} {name}" for name, (at, _) in limits.items())
     return f"the stable limits in requests/s, {said}" if said else "none"
-
-
-def _rates(points: Sequence[ServingComparison], beside: Sequence[float]) -> alt.X:
-    rates = [point.rate_per_s for point in points if point.rate_per_s is not None]
-    most = max([*rates, *beside]) * 1.04
-    return alt.X(
-        "rate:Q",
-        title="Requests that arrive per second",
-        scale=alt.Scale(domain=[0, most], nice=False),
-        axis=alt.Axis(tickCount=6),
-    )
-
-
-def _numbers(*fields: str) -> list[alt.Tooltip]:
-    return [alt.Tooltip(f"{field}:Q", format=".3g") for field in fields]
-
-
-def _said(frame: pd.DataFrame) -> str:
-    if frame.empty:
-        return "nothing to show"
-    ordered = frame.sort_values("rate")
-    ends = [f"{row.mean:.3g} at {row.rate:.3g}" for row in ordered.itertuples()]
-    return ends[0] if len(ends) == 1 else f"{ends[0]} to {ends[-1]}"
 
 
 def _decades(value: float) -> list[float]:

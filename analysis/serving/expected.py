@@ -122,7 +122,11 @@ def one_slot_of(
     *,
     prompt_tokens: int,
 ) -> OneSlot:
-    """`one_slot` with the times of a deployment at batch 1: rounds at the context that the request holds."""
+    """`one_slot` with the times of a deployment at batch 1: rounds at the context that the request holds.
+
+    Raises ValueError for a gamma that is no whole number of at least 0, survival of another shape than
+    [gamma], prompt_tokens below 1, and what `one_slot` and the rounds of the deployment raise.
+    """
     length = as_count("gamma", gamma)
     prompt = prefill_s(deployment.target, prompt_tokens)
     if length:
@@ -146,7 +150,8 @@ def saturated_plain_rate(
 
     `running` requests then begin and end together: their prompts one after the other, then n − 1 rounds
     of all of them at rising contexts, and again. `Served` says nearly the same from one round at the
-    middle context.
+    middle context. Raises ValueError for running, prompt_tokens or output_tokens below 1, and what the rounds
+    of the deployment raise.
 
     >>> from analysis.deployment.drafting import Drafting
     >>> from analysis.fitting import Fit

@@ -13,8 +13,8 @@ from analysis.serving.tables import ServerPair
 from simulator import Estimate
 from simulator.serving import (
     ClosedLoop,
-    Engine,
     LatencyObjective,
+    LoopName,
     PoissonArrivals,
     RecordedArrivals,
     Server,
@@ -49,12 +49,29 @@ def stable_limits(
     *,
     rng: int,
     requests: int | None = None,
-    engine: Engine = "auto",
+    loop: LoopName = "auto",
 ) -> tuple[Estimate, Estimate]:
     """The stable limits of both servers [requests/s], with speculation and without.
 
     A run measures about `requests`, eight full batches at least, or as many as are affordable: requests that
-    begin together stay nearly so for some batches, and each counts less the more there are.
+    begin together stay nearly so for some batches, and each counts less the more there are. Raises what
+    `stable_limit` raises.
+
+    >>> from analysis.deployment.deployment import Deployment
+    >>> from analysis.deployment.drafting import Drafting
+    >>> from analysis.fitting import Fit
+    >>> from analysis.pass_cost import PassCost
+    >>> from analysis.serving.tables import server_of
+    >>> from simulator import ConstantAcceptance
+    >>> from simulator.serving import FixedTokens
+    >>> flat = Deployment(name="flat", target=PassCost(weights_s=0.01, compute_s=0.0),
+    ...     drafting=Drafting(shape="lookup"), acceptance=Fit.of_process(ConstantAcceptance(p=1.0)))
+    >>> pair = server_of(flat, gamma=1, most_running=4, most_prompt=100, most_output=97)
+    >>> chat = Workload(arrivals=ClosedLoop(users=1), prompt=FixedTokens(tokens=100),
+    ...     output=FixedTokens(tokens=97))
+    >>> fast, slow = stable_limits(pair, chat, rng=0, requests=32)  # 4 prompts and 48 or 96 rounds of 10 ms
+    >>> round(fast.value, 3), round(slow.value, 3)
+    (7.692, 4.0)
     """
     _, output = mean_lengths(workload)
     wanted = _LIMIT_TOKENS / output if requests is None else requests
@@ -64,7 +81,7 @@ def stable_limits(
             workload,
             rng=rng,
             requests=_whole_batches(side.most_running, wanted),
-            engine=engine,
+            loop=loop,
         )
         for side in (pair.speculative, pair.plain)
     )
@@ -105,7 +122,7 @@ def mean_lengths(workload: Workload) -> tuple[float, float]:
     return mean_tokens(workload.prompt), mean_tokens(workload.output)
 
 
-def mean_held(workload: Workload) -> float:
+def mean_context(workload: Workload) -> float:
     """Tokens that a request holds on average while it is answered: its prompt and half of its answer."""
     prompt, output = mean_lengths(workload)
     return prompt + output / 2.0
@@ -149,7 +166,7 @@ def compare_loads(
     warm_up: int | None = None,
     replications: int = USUAL_REPLICATIONS,
     objective: LatencyObjective | None = None,
-    engine: Engine = "auto",
+    loop: LoopName = "auto",
     progress: Callable[[float], None] | None = None,
 ) -> tuple[ServingComparison, ...]:
     """`compare_serving` at each of these loads, with runs as long as `run_size` says unless told.
@@ -175,7 +192,7 @@ def compare_loads(
                 replications=replications,
                 objective=objective,
                 limits=limits if timed else None,
-                engine=engine,
+                loop=loop,
                 progress=_part(progress, number, len(loads)),
             )
         )

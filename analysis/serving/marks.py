@@ -9,6 +9,7 @@ import numpy as np
 from simulator._checks import FloatArray
 
 MOST_MARKS = 4096
+NARROWEST = 1e-3
 _PASSES = 30
 
 
@@ -18,21 +19,20 @@ def refined(
     *,
     miss: float,
     whole: bool = False,
-    narrowest: float = 1e-3,
 ) -> FloatArray:
     """`marks` and as many between them as it takes, until the middles lie on the lines.
 
     `of` gives values along its first axis, shape [marks, ...], above 0; a middle is added where the
     straight line misses it by more than the share `miss` in any of the others. A kink is missed by twice
     that at most. `whole` marks are whole numbers: between neighbours nothing is missed. Spans below
-    `narrowest` of the whole are left alone, and so is everything once there are MOST_MARKS.
+    NARROWEST of the whole are left alone, and so is everything once there are MOST_MARKS.
 
     >>> refined(lambda x: np.maximum(x, 40.0), [0.0, 100.0], miss=0.01, whole=True)
     array([  0.,  25.,  37.,  40.,  43.,  50., 100.])
     """
     found = np.unique(np.asarray(marks, dtype=np.float64))
     values = np.asarray(of(found))
-    least = 1.0 if whole else narrowest * float(found[-1] - found[0])
+    least = 1.0 if whole else NARROWEST * float(found[-1] - found[0])
     settled = np.zeros(found.size - 1, dtype=np.bool_)  # spans whose middle lay on the line
     for _ in range(_PASSES):
         low, high = found[:-1], found[1:]

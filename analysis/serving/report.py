@@ -22,20 +22,20 @@ _LEVELS = ("mean_s", "p50_s", "p95_s", "p99_s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServingTables:
+class LoadAxis:
     """How the tables call a load: its column, and its value at a point."""
 
     column: str
     value: Callable[[ServingComparison], Cell]
 
 
-def axis_of(points: Sequence[ServingComparison]) -> ServingTables:
+def axis_of(points: Sequence[ServingComparison]) -> LoadAxis:
     """Rates, users or recorded arrivals: what the loads differ by."""
     if points[0].rate_per_s is not None:
-        return ServingTables(column="rate_per_s", value=lambda point: point.rate_per_s)
+        return LoadAxis(column="rate_per_s", value=lambda point: point.rate_per_s)
     if points[0].users is not None:
-        return ServingTables(column="users", value=lambda point: point.users)
-    return ServingTables(column="arrivals", value=lambda _: "recorded")
+        return LoadAxis(column="users", value=lambda point: point.users)
+    return LoadAxis(column="arrivals", value=lambda _: "recorded")
 
 
 def loads_section(
@@ -70,8 +70,13 @@ def loads_section(
     )
 
 
-def times_section(points: Sequence[ServingComparison], *, name: str = "times") -> Section:
-    """A row per load and measure: mean with its interval, median and high percentiles of both sides [s]."""
+def times_section(
+    points: Sequence[ServingComparison], *, narrow: bool = False, name: str = "times"
+) -> Section:
+    """A row per load and measure: mean with its interval, median and high percentiles of both sides [s].
+
+    A `narrow` screen, of 80 characters, shows no p95: with it numbers would lose digits.
+    """
     axis = axis_of(points)
     columns = [axis.column, "measure"]
     for level in _LEVELS:
@@ -92,7 +97,11 @@ def times_section(points: Sequence[ServingComparison], *, name: str = "times") -
                 cells += (None, None) if side is None else _ends(side.mean_s)
             rows.append(tuple(cells))
     return Section(
-        name=name, columns=(*columns, *ends), rows=tuple(rows), too_wide=tuple(ends), grouped=True
+        name=name,
+        columns=(*columns, *ends),
+        rows=tuple(rows),
+        grouped=True,
+        too_wide=(*ends, *(("p95_s_plain", "p95_s") if narrow else ())),
     )
 
 
@@ -129,20 +138,26 @@ def unstable_notes(points: Sequence[ServingComparison]) -> tuple[str, ...]:
     ):
         beyond = [p for p in points if p.rate_per_s is not None and getattr(p, side) is None]
         if beyond:
-            rates = ", ".join(f"{p.rate_per_s:g}" for p in beyond)
+            rates = ", ".join(_rounded(p.rate_per_s) for p in beyond)
             said.append(
                 f"{name} the server is not surely stable at {rates} requests/s: it answers "
                 f"{getattr(beyond[0], limit)} at most, and beyond that its queue grows for ever."
             )
         near = [p for p in points if getattr(p, side) is not None and _is_near(p, limit)]
         if near:
-            rates = ", ".join(f"{p.rate_per_s:g}" for p in near)
+            rates = ", ".join(_rounded(p.rate_per_s) for p in near)
             said.append(
                 f"{name} {rates} requests/s are so near to what the server can take, "
                 f"{getattr(near[0], limit)}, that its queue is still growing when a run ends: waits are "
                 "longer than shown, and by how much is not known."
             )
     return tuple(said)
+
+
+def _rounded(rate: float | None) -> str:
+    """Four digits, more only before the point."""
+    value = rate or 0.0
+    return f"{value:.4g}" if value < 10_000.0 else f"{value:.0f}"
 
 
 def _is_near(point: ServingComparison, limit: str) -> bool:

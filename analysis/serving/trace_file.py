@@ -55,6 +55,14 @@ class _Columns:
     scale: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """Recorded arrivals, and how the column of their times was read, for people."""
+
+    arrivals: RecordedArrivals
+    unit: str
+
+
 def read_arrivals(source: Path | BinaryIO, *, name: str | None = None) -> RecordedArrivals:
     r"""The requests of a trace: CSV with a header (cells between commas, semicolons or tabs), or JSON lines.
 
@@ -74,6 +82,15 @@ def read_arrivals(source: Path | BinaryIO, *, name: str | None = None) -> Record
     >>> trace.arrival_s, trace.prompt_tokens, trace.output_tokens
     ((0.0, 4.0), (374, 396), (44, 109))
     """
+    return read_trace(source, name=name).arrivals
+
+
+def read_trace(source: Path | BinaryIO, *, name: str | None = None) -> Trace:
+    r"""`read_arrivals`, and the unit that its times were taken to be in: nothing in a file says it for sure.
+
+    >>> read_trace(io.BytesIO(b'{"timestamp": 500, "input_length": 9, "output_length": 5}\n')).unit
+    'timestamp was read as milliseconds (call it timestamp_s if it is seconds)'
+    """
     with ExitStack() as stack:
         if isinstance(source, Path):
             shown = str(source) if name is None else name
@@ -83,15 +100,17 @@ def read_arrivals(source: Path | BinaryIO, *, name: str | None = None) -> Record
         return _read(stream, shown)
 
 
-def _read(stream: BinaryIO, name: str) -> RecordedArrivals:
+def _read(stream: BinaryIO, name: str) -> Trace:
     arrivals: list[float] = []
     prompts: list[int] = []
     outputs: list[int] = []
     columns: _Columns | None = None
+    unit = ""
     before = -math.inf
     for number, row, header in _rows(stream, name):
         if columns is None:
             columns = _columns(tuple(row), name, header or number, is_json=header is None)
+            unit = _unit(columns, row.get(columns.arrival))
         if len(arrivals) == MOST_ROWS:
             raise TraceFileError(f"{name}: a trace must have at most {MOST_ROWS:,} requests.")
         now = _time(row.get(columns.arrival), columns, name, number)
@@ -105,11 +124,25 @@ def _read(stream: BinaryIO, name: str) -> RecordedArrivals:
         outputs.append(_tokens(row.get(columns.output), columns.output, name, number))
     if not arrivals:
         raise TraceFileError(f"{name} has no requests; expected columns for {_ROWS}.")
-    return RecordedArrivals(
+    recorded = RecordedArrivals(
         arrival_s=tuple(time - arrivals[0] for time in arrivals),
         prompt_tokens=tuple(prompts),
         output_tokens=tuple(outputs),
     )
+    return Trace(arrivals=recorded, unit=unit)
+
+
+def _unit(columns: _Columns, first: object) -> str:
+    """How the times are read, by the first of them."""
+    if isinstance(first, str) and not math.isnan(_date(first.strip())):
+        return f"{columns.arrival} was read as dates"
+    said = f"{columns.arrival} was read as {'seconds' if columns.scale == 1.0 else 'milliseconds'}"
+    if _ARRIVAL[columns.arrival] is not None:
+        return said
+    other, name = (
+        ("milliseconds", "timestamp_ms") if columns.scale == 1.0 else ("seconds", "timestamp_s")
+    )
+    return f"{said} (call it {name} if it is {other})"
 
 
 def _rows(stream: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, object], int | None]]:

@@ -5,56 +5,23 @@ from __future__ import annotations
 import dataclasses
 import json
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
-from app_pages import downloads, state
+from app_pages import state
 from app_pages.deployment import address, command
 from app_pages.deployment.choice import Choice
 from app_pages.deployment.results import Setup
 from app_pages.plain_text import plain
 
 
-def show(
-    setup: Setup,
-    name: str,
-    csv: Callable[[Setup], bytes] | None = None,
-    *,
-    figures: Mapping[str, tuple[Callable[[Setup], bytes], str]] | None = None,
-    verb: Sequence[str] = ("plan",),
-    more: Sequence[str] = (),
-    note: str = "",
-) -> None:
-    """Draw downloads, the link and the command; `figures` has by name what draws each and words for it."""
-    with st.container(horizontal=True, gap="small"):
-        if csv is not None:
-            downloads.button(
-                "CSV", lambda: csv(setup), file_name=f"specdec_{name}.csv", words="The table above."
-            )
-        for label, (draw, words) in (figures or {}).items():
-            downloads.button(
-                f"{label}, PNG",
-                lambda draw=draw: draw(setup),  # type: ignore[misc]
-                file_name=f"specdec_{name}_{label.lower().replace(' ', '_')}.png",
-                words=f"{words}, for print.",
-            )
-        downloads.button(
-            "Settings, JSON",
-            lambda: settings_json(setup),
-            file_name=f"specdec_{name}_settings.json",
-            words="Everything that was chosen, by name.",
-        )
-        share(setup.choice)
-    the_command(setup, verb, more=more, note=note)
-
-
-def share(choice: Choice) -> None:
-    """The link that brings another browser here."""
+def share(choice: Choice, link: str | None = None) -> None:
+    """The link that brings another browser here; `link` where it says more than the choice."""
     with st.popover("Share", icon=":material/link:"):
         st.write("The address bar holds this deployment. To copy:")
-        st.code(share_link(choice), language=None, wrap_lines=True)
+        st.code(link or share_link(choice), language=None, wrap_lines=True)
         if choice.accept == "log":
             st.caption("Your log does not travel with it: its reader must give one too.")
 
@@ -89,7 +56,7 @@ def share_link(choice: Choice) -> str:
     return f"{here}?{urlencode(said)}" if said else here
 
 
-def settings_json(setup: Setup) -> bytes:
-    """The choice as strict JSON."""
+def settings_json(setup: Setup, **parts: object) -> bytes:
+    """The choice as strict JSON, and each part that a page adds under its name."""
     record = {"schema_version": 1, **dataclasses.asdict(setup.choice), "gamma": setup.gamma}
-    return json.dumps(record, indent=2, allow_nan=False).encode()
+    return json.dumps(record | parts, indent=2, allow_nan=False).encode()

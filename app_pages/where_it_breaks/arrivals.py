@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from analysis.serving.usual import USUAL_BUDGET
 from app_pages.deployment.address import number
 from app_pages.deployment.choice import Choice
 from app_pages.deployment.machine_fields import field
@@ -70,8 +71,8 @@ SEED = field(
     "The same seed gives the same requests at the same times.",
 )
 NUMBERS: dict[str, Field] = {"share": SHARE, "ttft": TTFT, "tpot": TPOT, "e2e": E2E, "seed": SEED}
-_KIND = "arrivals"
-KEYS = (_KIND, *(each.key for each in NUMBERS.values()))
+_KIND, _PROMPTS, _ALONE = "arrivals", "prompts", "alone"
+KEYS = (_KIND, _PROMPTS, *(each.key for each in NUMBERS.values()))
 """Names in the address, which never change. Without the first nothing arrives."""
 
 
@@ -81,11 +82,17 @@ class Load:
 
     on: bool = False
     kind: Kind = "chat"
+    alone: bool = False  # how prompts are read
     share: float = SHARE.default
     ttft: float = TTFT.default
     tpot: float = TPOT.default
     e2e: float = E2E.default
     seed: int = int(SEED.default)
+
+    @property
+    def token_budget(self) -> int | None:
+        """Tokens of a pass in which prompts are read beside decoding; None reads them alone."""
+        return None if self.alone else USUAL_BUDGET
 
 
 EXAMPLE = Load()
@@ -121,11 +128,32 @@ def query(load: Load) -> dict[str, str]:
     if not load.on:
         return {}
     said = {_KIND: str(load.kind)}
+    if load.alone:
+        said[_PROMPTS] = _ALONE
     for name, each in NUMBERS.items():
         value = getattr(load, name)
         if value != each.default:
             said[each.key] = f"{value:.10g}"
     return said
+
+
+def record(load: Load) -> dict[str, object] | None:
+    """The load with units in its names, for a file; None where nothing arrives.
+
+    >>> record(Load(on=True, tpot=5))["tpot_ms"], record(Load())
+    (5, None)
+    """
+    if not load.on:
+        return None
+    return {
+        "kind": load.kind,
+        "token_budget": load.token_budget,
+        "plain_limit_percent": load.share,
+        "ttft_s": load.ttft,
+        "tpot_ms": load.tpot,
+        "e2e_s": load.e2e,
+        "seed": load.seed,
+    }
 
 
 def read(given: Mapping[str, str]) -> tuple[Load, tuple[str, ...]]:
@@ -142,6 +170,10 @@ def read(given: Mapping[str, str]) -> tuple[Load, tuple[str, ...]]:
             values["kind"] = given[_KIND]
         else:
             problems.append(f"{_KIND} must be one of {', '.join(KINDS)}; got {given[_KIND]!r:.40}.")
+    if _PROMPTS in given:
+        values[_ALONE] = given[_PROMPTS] == _ALONE
+        if not values[_ALONE]:
+            problems.append(f"{_PROMPTS} must be {_ALONE}; got {given[_PROMPTS]!r:.40}.")
     for name, each in NUMBERS.items():
         if each.key in given:
             try:

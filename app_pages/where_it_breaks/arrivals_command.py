@@ -38,4 +38,6 @@ def options(setup: Setup, load: Load, rate: float) -> list[str]:
     for option, limit in (("--ttft", load.ttft), ("--tpot", load.tpot / 1e3), ("--e2e", load.e2e)):
         if limit:
             said += [option, f"{limit:.10g}"]
+    if load.alone:
+        said += ["--token-budget", "0"]
     return [*said, "--seed", str(load.seed)]

@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from analysis.serving.usual import USUAL_BUDGET
 from app_pages import state
 from app_pages.controls import drawn_key, fresh_key
 from app_pages.one_token.controls import write_address
@@ -24,6 +25,11 @@ _KIND_HELP = (
     "Mean lengths. Prompts of the first three are log-normal and cut at some times their mean; answers end "
     "at random, every token may be the last. The numbers are round, not measured: set your own under *What "
     "a whole request is* in section 2, or give any law to `specdec serving`."
+)
+_ALONE_HELP = (
+    f"Off: parts of prompts fill each pass up to {USUAL_BUDGET:,} tokens, beside what others decode (chunked "
+    "prefill), as engines mostly do. On: a prompt is read in a pass of its own as soon as its request is "
+    "admitted, and who decodes waits meanwhile."
 )
 _RATE_HELP = "Requests per second that arrive; the slider beside it shows the same as a share."
 
@@ -87,6 +93,20 @@ def kind() -> None:
         on_change=_take,
         args=("arrivals_kind", key, "kind"),
         help=_KIND_HELP,
+    )
+
+
+def prompts() -> None:
+    """How prompts are read."""
+    value = current().alone
+    key = fresh_key("arrivals_alone", value)
+    st.toggle(
+        "Read each prompt alone",
+        value=value,
+        key=key,
+        on_change=_take,
+        args=("arrivals_alone", key, "alone"),
+        help=_ALONE_HELP,
     )
 
 

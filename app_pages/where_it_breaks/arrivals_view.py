@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import streamlit as st
 
@@ -44,25 +45,28 @@ def section(setup: Setup) -> None:
 
 
 def _simulated(setup: Setup, load: Load) -> None:
-    key = results.served(setup, load.kind)
+    key, asked = results.served(setup, load.kind), results.asked(load)
     left, right = st.columns(2, gap="large")
     with left:
         controls.kind()
     told = _Told()
-    plain_limit = results.limit(key, load.kind, load.seed, drafting=False)
+    plain_limit = results.limit(key, asked, drafting=False)
     with right:
         controls.rate(plain_limit.value)
-    points = results.curve(key, load.kind, load.seed, told)
+    points = results.curve(key, asked, told)
     with st.expander(
-        "What counts as a good answer, and which requests come", icon=":material/flag:"
+        "What counts as a good answer, how prompts are read, and the seed",
+        icon=":material/flag:",
     ):
         controls.numbers("ttft", "tpot", "e2e", "seed")
+        controls.prompts()
     here, turn = results.here(key, load, points), results.turning(points)
     told.end()
     _verdict(here)
     if here.plain is not None or here.speculative is not None:
         _metrics(here, load)
     st.caption(plain(f"{turn.sentence} {words.sampled(here, points, load.seed)}"))
+    _notes(points, here)
     _charts(points, here, turn)
     with st.expander("The numbers over the rate", icon=":material/table:"):
         st.dataframe(
@@ -71,8 +75,15 @@ def _simulated(setup: Setup, load: Load) -> None:
             key="arrivals_table",
             height="content",
         )
-    st.caption(plain(" ".join(results.servers(key, load.kind).notes)))
+    st.caption(plain(" ".join(results.servers(key, asked).notes)))
     _take_along(setup, load, here, points)
+
+
+def _notes(points: tuple[ServingComparison, ...], here: ServingComparison) -> None:
+    """At which rates a side is not stable, or not settled when its runs end."""
+    said = words.unsettled(points, here)
+    if said:
+        st.caption(plain(said))
 
 
 class _Told:
@@ -167,9 +178,9 @@ def _charts(points: tuple[ServingComparison, ...], here: ServingComparison, turn
     )
 
 
-def _chart(spec: object, key: str) -> None:
+def _chart(spec: Callable[[], dict[str, object]], key: str) -> None:
     try:
-        st.vega_lite_chart(spec(), width="stretch", key=key)  # type: ignore[operator]
+        st.vega_lite_chart(spec(), width="stretch", key=key)
     except ValueError as error:
         st.info(plain(str(error)))
 

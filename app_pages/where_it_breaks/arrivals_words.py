@@ -6,6 +6,7 @@ import math
 from typing import Literal, TypeAlias
 
 from analysis.serving.charts import Seen
+from analysis.serving.report import unstable_notes
 from app_pages.where_it_breaks.arrivals import Load
 from simulator import Estimate
 from simulator.serving import ServingComparison, ServingEstimates
@@ -130,6 +131,13 @@ def sampled(point: ServingComparison, points: tuple[ServingComparison, ...], see
         f"Sampled: {runs} short runs at each rate from seed {seed}, the same requests on both sides; bars "
         "and intervals are 95 %. Longer runs narrow them: take the command below."
     )
+
+
+def unsettled(points: tuple[ServingComparison, ...], here: ServingComparison) -> str:
+    """At which of these rates a side is not stable, or is too near to its limit for a run to settle."""
+    told = here.plain is None and here.speculative is None  # by the verdict
+    by_rate = {point.rate_per_s or 0.0: point for point in (points if told else (here, *points))}
+    return " ".join(unstable_notes([by_rate[rate] for rate in sorted(by_rate)]))
 
 
 def seconds(time: float) -> str:

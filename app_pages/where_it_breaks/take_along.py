@@ -35,15 +35,11 @@ def show(setup: Setup, load: Load) -> None:
             )
         downloads.button(
             "Settings, JSON",
-            lambda: deploy_take.settings_json(setup),
+            lambda: deploy_take.settings_json(setup, arrivals=arrivals.record(load)),
             file_name=f"{_NAME}_settings.json",
-            words="Everything that was chosen of the deployment, by name.",
+            words="Everything that was chosen of the deployment and of the arrivals, by name.",
         )
-        with st.popover("Share", icon=":material/link:"):
-            st.write("The address bar holds this deployment. To copy:")
-            st.code(share_link(setup.choice, load), language=None, wrap_lines=True)
-            if setup.choice.accept == "log":
-                st.caption("Your log does not travel with it: its reader must give one too.")
+        deploy_take.share(setup.choice, share_link(setup.choice, load))
     deploy_take.the_command(setup, ("plan",))
 
 

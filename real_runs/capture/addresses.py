@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
@@ -13,6 +14,9 @@ SCHEMES = ("http", "https")
 _PORTS = {"http": 80, "https": 443}
 _LONGEST_URL = 2000
 _LONGEST_SHOWN = 80
+_BARE = re.compile(
+    r"(?:[\w.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\]):[0-9]{1,5}(?:/.*)?|localhost(?:/.*)?"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +51,17 @@ def is_url(source: str) -> bool:
     (True, False)
     """
     return source.lower().startswith(tuple(f"{scheme}://" for scheme in SCHEMES))
+
+
+def looks_like_server(source: str) -> bool:
+    """Whether a source on the command line is a server written without its http://.
+
+    >>> looks_like_server("127.0.0.1:8000"), looks_like_server("localhost:8000/v1")
+    (True, True)
+    >>> looks_like_server("server.log"), looks_like_server("http://127.0.0.1:8000")
+    (False, False)
+    """
+    return not is_url(source) and _BARE.fullmatch(source[:_LONGEST_URL]) is not None
 
 
 def check_server(url: str, *, allow_remote: bool = False) -> Server:

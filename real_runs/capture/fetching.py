@@ -117,22 +117,29 @@ def fetch(server: Server, *, timeout_s: float = TIMEOUT_S) -> str:
     return _UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def pieces(response: http.client.HTTPResponse, server: Server) -> Iterator[bytes]:
-    """The bytes of an answer as they come; CaptureError beyond 32 MiB."""
+def pieces(
+    response: http.client.HTTPResponse, server: Server, *, most: int = MOST_BYTES
+) -> Iterator[bytes]:
+    """The bytes of an answer as they come; CaptureError beyond `most` [bytes]."""
     total = 0
     while piece := response.read1(_PIECE):
         total += len(piece)
-        if total > MOST_BYTES:
-            raise CaptureError(server.url, f"the answer is larger than {MOST_BYTES >> 20} MiB")
+        if total > most:
+            raise CaptureError(server.url, f"the answer is larger than {_size(most)}")
         yield piece
     if response.length:  # read1 takes an early end for the end
         raise CaptureError(server.url, "the answer broke off")
 
 
-def rows(response: http.client.HTTPResponse, server: Server) -> Iterator[bytes]:
-    """The rows of an answer as they come, without their ends; CaptureError for one beyond 1 MiB."""
+def rows(
+    response: http.client.HTTPResponse, server: Server, *, most: int = MOST_BYTES
+) -> Iterator[bytes]:
+    """The rows of an answer as they come, without their ends.
+
+    CaptureError for a row beyond 1 MiB, and for an answer beyond `most` [bytes].
+    """
     rest = bytearray()
-    for piece in pieces(response, server):
+    for piece in pieces(response, server, most=most):
         *ends, last = piece.split(b"\n")
         for end in ends:
             rest += end
@@ -143,6 +150,11 @@ def rows(response: http.client.HTTPResponse, server: Server) -> Iterator[bytes]:
         _check_row(rest, server)
     if rest:
         yield bytes(rest)
+
+
+def _size(count: int) -> str:
+    """A number of bytes in the unit that it is a whole number of."""
+    return f"{count >> 10:,} KiB" if count % (1 << 20) else f"{count >> 20} MiB"
 
 
 def _check_row(row: bytearray, server: Server) -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 MOST_AT_ONCE = 256
 MOST_TOKENS = 1_000_000
+BYTES_ALWAYS, BYTES_PER_TOKEN = 64 << 10, 4 << 10
+"""Most [bytes] of a streamed answer: its counts, and one chunk per token with names around its text."""
 SILENT_S = 120.0
 """How long a server may be silent within an answer: a long prefill is silent."""
 
@@ -32,6 +34,15 @@ class Questions:
                 raise ValueError(f"{name} must be in [1, {most}]; got {value}.")
         if self.temperature is not None and not 0.0 <= self.temperature <= 100.0:
             raise ValueError(f"temperature must be in [0, 100]; got {self.temperature}.")
+
+    @property
+    def most_bytes(self) -> int:
+        """The largest streamed answer [bytes] that `max_tokens` allow: all that run are held at once.
+
+        >>> Questions(max_tokens=256).most_bytes
+        1114112
+        """
+        return BYTES_ALWAYS + BYTES_PER_TOKEN * self.max_tokens
 
     def body(self, prompt: str, *, path: str, model: str | None, extras: bool) -> dict[str, object]:
         """The JSON of a request for one prompt, a message where the `path` is that of a chat.

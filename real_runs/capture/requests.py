@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from real_runs.capture.addresses import Server, check_server
 from real_runs.capture.answers import Answer, answer_of
 from real_runs.capture.errors import CaptureError
-from real_runs.capture.fetching import answered, fetch, pieces, rows, shut
+from real_runs.capture.fetching import MOST_BYTES, answered, fetch, pieces, rows, shut
 from real_runs.capture.questions import Questions
 from real_runs.capture.streams import Received, as_object, chunks
 from real_runs.prompts import Prompt
@@ -65,6 +65,8 @@ def ask_server(
 ) -> Conversation:
     """Send every prompt to the server of a URL, and keep what it says of each answer.
 
+    Up to `concurrency` answers are held at once: a streamed one must not be larger than 64 KiB and
+    4 KiB for each of its `max_tokens`, and none larger than 32 MiB.
     A URL without path means /v1/chat/completions, or /v1/completions where a server has no chat. An
     interrupt ends it with the answers that are there. Raises ValueError for a server that may not be
     asked, CaptureError if no prompt gets an answer.
@@ -159,7 +161,8 @@ class _Asking:
             kind = response.getheader("Content-Type", "")
             streamed = streamed and "json" not in kind
             if streamed:
-                for chunk in chunks(rows(response, self.server), self.server.url):
+                most = min(self._questions.most_bytes, MOST_BYTES)
+                for chunk in chunks(rows(response, self.server, most=most), self.server.url):
                     received.add(chunk, time.perf_counter())
             else:
                 whole = b"".join(pieces(response, self.server))

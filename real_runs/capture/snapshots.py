@@ -14,6 +14,8 @@ from real_runs.engines.errors import MetricsFormatError
 from real_runs.engines.prometheus.exposition import Labels, Sample, Samples
 
 LONGEST_WAIT_S = 86_400.0
+BESIDE_S = 3.0
+"""How long metrics may take that are only a second source."""
 _STEP_S = 0.5
 _OF_ENGINES = tuple(map(Samples, ("vllm:", "sglang:", "llamacpp:", "trtllm_")))
 _COUNT = "spec_decode_num_"
@@ -70,6 +72,27 @@ def take_snapshot(server: Server, *, timeout_s: float = TIMEOUT_S) -> str:
     return text
 
 
+def snapshot_beside(
+    url: str, *, allow_remote: bool = False, timeout_s: float = BESIDE_S
+) -> str | None:
+    """The metrics of the server that a URL asks prompts of; None where it gives none, for any reason.
+
+    They are looked for in front of the URL's /v1. Raises ValueError for a server that may not be asked.
+    """
+    server = check_server(url, allow_remote=allow_remote)
+    base = server.path.partition("?")[0].partition("/v1")[0]
+    try:
+        return take_snapshot(server.at(f"{base}/metrics"), timeout_s=timeout_s)
+    except (CaptureError, MetricsFormatError):
+        return None
+
+
+def check_wait(seconds: float) -> None:
+    """ValueError for seconds between two snapshots outside (0, 86400]."""
+    if not 0.0 < seconds <= LONGEST_WAIT_S:
+        raise ValueError(f"seconds between snapshots must be in (0, 86400]; got {seconds:g}.")
+
+
 def take_snapshots(
     url: str,
     seconds: float,
@@ -85,8 +108,7 @@ def take_snapshots(
     86400] and for a server that may not be asked, CaptureError for one that does not answer,
     MetricsFormatError for an answer without counters and for counters that stood still.
     """
-    if not 0.0 < seconds <= LONGEST_WAIT_S:
-        raise ValueError(f"seconds between snapshots must be in (0, 86400]; got {seconds:g}.")
+    check_wait(seconds)
     server = metrics_of(url, allow_remote=allow_remote)
     before = take_snapshot(server, timeout_s=timeout_s)
     started = time.monotonic()
@@ -117,15 +139,6 @@ def take_snapshots(
         counted=_has_counts(first) and _has_counts(last),
         interrupted=interrupted,
     )
-
-
-def has_counters(text: str) -> bool:
-    """Whether a text has counters of drafted or accepted tokens, whose differences can be read.
-
-    >>> has_counters("llamacpp:spec_decode_num_draft_tokens_total 3")
-    True
-    """
-    return _has_counts(speculative_counters(text))
 
 
 def speculative_counters(text: str) -> dict[tuple[str, Labels], float]:

@@ -17,7 +17,7 @@ from real_runs.peers.alike import (
     counts_of,
     counts_to_the_end,
 )
-from real_runs.peers.result import Stage, Turn
+from real_runs.peers.result import END, PROMPT, SEARCH, Stage, Turn
 from real_runs.runs.header import Settings
 from real_runs.settings import chain_of, rule_of, sampling_of
 from real_runs.timed_drafter import timed_drafter
@@ -30,16 +30,6 @@ from simulator.models import Drafter, Target
 if TYPE_CHECKING:
     from real_runs.models.causal import CausalTarget
     from real_runs.peers.generating import Generating, ModelClock
-
-_PROMPT, _SEARCH, _END = "a round over the prompt", "its search", "its end of drafts"
-CUSTOMS = {
-    _PROMPT: "the peer's pass over the prompt judges a draft at once; ours emits one token, of no round.",
-    _SEARCH: "the peer copies what followed the earliest match, up to the text's end; ours prefers a "
-    "later one, and goes on into its copy.",
-    _END: "the peer drafts nothing that a limit or a stop token would cut, or does not count it; ours "
-    "drafts in full and counts what is thrown away as discarded.",
-}
-"""The stages that lead from our counts to the peer's, and what each of them takes over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,15 +116,15 @@ class Pair:
         def counted(drafter: Drafter) -> Generation:
             return self._decode(prompt[:-1], target, drafter, gamma, seed, most)
 
-        stages = [Stage(name=_PROMPT, counts=counts_of(counted(self.drafter)))]
+        stages = [Stage(name=PROMPT, counts=counts_of(counted(self.drafter)))]
         drafter = self.drafter
         if copied:
             drafter = EarliestLookup()
-            stages.append(Stage(name=_SEARCH, counts=counts_of(counted(drafter))))
+            stages.append(Stage(name=SEARCH, counts=counts_of(counted(drafter))))
         ending = EndingDrafter(
             drafter, limit=most, stop_tokens=self.settings.stop_tokens, copied=copied
         )
-        stages.append(Stage(name=_END, counts=counts_to_the_end(counted(ending))))
+        stages.append(Stage(name=END, counts=counts_to_the_end(counted(ending))))
         return tuple(stages)
 
     def _decode(

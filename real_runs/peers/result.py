@@ -8,16 +8,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from real_runs.models.identity import ModelIdentity
-from real_runs.runs.errors import NewerSchemaError, RunFolderError
-from real_runs.runs.from_json import from_json
+from real_runs.runs.errors import RunFolderError
 from real_runs.runs.header import Environment, PromptFacts, Settings
-from real_runs.runs.sealing import SealError, seal, unseal
+from real_runs.runs.reading import HEADER, read_sealed
+from real_runs.runs.sealing import seal
 from simulator.acceptance import AcceptanceTable
 
 PEER_FILE = "peer.json"
 SCHEMA_VERSION = 1
 _LARGEST_FILE = 1 << 28
 NS = 1e9
+
+PROMPT, SEARCH, END = "a round over the prompt", "its search", "its end of drafts"
+CUSTOMS = {
+    PROMPT: "the peer's pass over the prompt judges a draft at once; ours emits one token, of no round.",
+    SEARCH: "the peer copies what followed the earliest match, up to the text's end; ours prefers a "
+    "later one, and goes on into its copy.",
+    END: "the peer drafts nothing that a limit or a stop token would cut, or does not count it; ours "
+    "drafts in full and counts what is thrown away as discarded.",
+}
+"""The stages that lead from our counts to the peer's, and what each of them takes over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +76,13 @@ class Turn:
     draft_ns: int
     counts: Counts
 
+    def __post_init__(self) -> None:
+        if not self.tokens or not 0 < self.first_ns <= self.total_ns:
+            raise ValueError(
+                "a turn must have tokens, and 0 < first_ns <= total_ns; got "
+                f"{len(self.tokens)} tokens, {self.first_ns} and {self.total_ns}."
+            )
+
     @property
     def total_s(self) -> float:
         """The whole request [s]."""
@@ -108,6 +125,10 @@ class PeerRequest:
     peer: Turn
     stages: tuple[Stage, ...]
 
+    def __post_init__(self) -> None:
+        if not self.stages:
+            raise ValueError("stages must hold one at least; got none.")
+
     @property
     def same_text(self) -> bool:
         """Whether both emitted the same tokens."""
@@ -133,14 +154,29 @@ class PeerComparison:
     environment: Environment
     requests: tuple[PeerRequest, ...]
 
+    def __post_init__(self) -> None:
+        if len({tuple(stage.name for stage in each.stages) for each in self.requests}) != 1:
+            raise ValueError(
+                "requests must be one at least, all with the same stages; got "
+                f"{len(self.requests)} requests."
+            )
+
 
 def check_peer_place(folder: str | Path) -> None:
-    """ValueError for a place that no comparison can be written to, or that holds one."""
+    """ValueError for a place that no comparison can be written to, or that holds one or a run."""
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} must be a folder; it is a file.")
     if (folder / PEER_FILE).exists():
         raise ValueError(f"{folder} holds a {PEER_FILE} already; choose another folder.")
+    if (folder / HEADER).exists():
+        raise ValueError(f"{folder} holds a run; choose another folder.")
+
+
+def holds_comparison(folder: str | Path) -> bool:
+    """Whether a folder is that of a comparison, and not of a run."""
+    folder = Path(folder)
+    return (folder / PEER_FILE).is_file() and not (folder / HEADER).exists()
 
 
 def write_peer(comparison: PeerComparison, folder: str | Path) -> Path:
@@ -160,24 +196,10 @@ def write_peer(comparison: PeerComparison, folder: str | Path) -> Path:
 def read_peer(folder: str | Path) -> PeerComparison:
     """The comparison in a folder; RunFolderError if it is damaged, OSError if it cannot be opened."""
     path = Path(folder) / PEER_FILE
-    with path.open("rb") as stream:
-        text = stream.read(_LARGEST_FILE + 1)
-    if len(text) > _LARGEST_FILE:
-        raise RunFolderError(path, problem=f"must have at most {_LARGEST_FILE:,} bytes.")
-    try:
-        document = unseal(text.removesuffix(b"\n"))
-    except SealError as error:
-        raise RunFolderError(path, problem=str(error)) from None
-    version = document.get("schema_version")
-    if isinstance(version, int) and version > SCHEMA_VERSION:
-        raise NewerSchemaError(
-            path, problem=f"has schema {version}; this version reads up to {SCHEMA_VERSION}."
-        )
     unknown: list[str] = []
-    try:
-        found = from_json(PeerComparison, document, unknown.append)
-    except ValueError as error:
-        raise RunFolderError(path, problem=str(error)) from None
+    found = read_sealed(
+        path, PeerComparison, newest=SCHEMA_VERSION, most=_LARGEST_FILE, unknown=unknown.append
+    )
     if unknown:
         raise RunFolderError(path, problem=f"has the member {unknown[0]!r}, which is not known.")
     return found

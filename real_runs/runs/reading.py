@@ -55,16 +55,18 @@ def read_sealed(
     kind: type[_T],
     *,
     newest: int,
+    most: int = LONGEST_LINE,
     unknown: Callable[[str], None] = lambda _: None,
 ) -> _T:
     """The one sealed record of a file; members that it should not have go to `unknown`.
 
-    Raises RunFolderError for one that is damaged, foreign, or of a schema_version outside [1, newest].
+    Raises RunFolderError for one that is damaged, foreign, of more than `most` [bytes], or of a
+    schema_version outside [1, newest].
     """
     with path.open("rb") as stream:
-        text = stream.read(LONGEST_LINE + 1)
-    if len(text) > LONGEST_LINE:
-        raise RunFolderError(path, problem=f"must have at most {LONGEST_LINE:,} bytes.")
+        text = stream.read(most + 1)
+    if len(text) > most:
+        raise RunFolderError(path, problem=f"must have at most {most:,} bytes.")
     try:
         _check_version(path, parse(text).get("schema_version"), newest)
         return from_json(kind, unseal(text.removesuffix(b"\n")), unknown)

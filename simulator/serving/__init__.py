@@ -22,10 +22,10 @@ from simulator.serving.replications import (
     ratio_of,
     replicate,
 )
-from simulator.serving.run import Engine, ServingRun, simulate_serving
+from simulator.serving.run import LoopName, ServingRun, simulate_serving
 from simulator.serving.server import Server
 from simulator.serving.times import PassTable, PromptTable, ServingTimes
-from simulator.serving.times_seen import Latency
+from simulator.serving.times_seen import SeenLatency
 from simulator.serving.workload import (
     Arrivals,
     ClosedLoop,
@@ -39,17 +39,17 @@ __all__ = [
     "ClosedLoop",
     "Counters",
     "EmpiricalTokens",
-    "Engine",
     "FixedTokens",
     "GeometricTokens",
-    "Latency",
     "LatencyEstimate",
     "LatencyObjective",
     "LogNormalTokens",
+    "LoopName",
     "PassTable",
     "PoissonArrivals",
     "PromptTable",
     "RecordedArrivals",
+    "SeenLatency",
     "ServedRequests",
     "Server",
     "ServingComparison",

@@ -38,17 +38,17 @@ _PARTS = ("arrays", "times", "requests", "loop")
 GoOn: TypeAlias = Callable[..., int]
 
 
-def compiled_loop(engine: str, workload: Workload, *, requests: int) -> GoOn | None:
+def compiled_loop(loop: str, workload: Workload, *, requests: int) -> GoOn | None:
     """The compiled loop where it is asked for, or worth it and there; ValueError where it cannot be loaded."""
-    if engine == "numpy" or (engine == "auto" and not _is_worth(workload, requests)):
+    if loop == "numpy" or (loop == "auto" and not _is_worth(workload, requests)):
         return None
     try:
         from simulator.serving.compiled_loop import go_on  # noqa: PLC0415 — loads numba
     except ImportError as error:
-        if engine == "auto":
+        if loop == "auto":
             return None
         raise ValueError(
-            "engine must be 'auto' or 'numpy' without the extra `fast` (pip install 'specdec[fast]'); "
+            "loop must be 'auto' or 'numpy' without the extra `fast` (pip install 'specdec[fast]'); "
             f"got 'numba': {error}."
         ) from error
     return go_on

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from simulator._checks import FloatArray, IntArray, as_count, as_nonnegative
+from simulator._checks import IntArray, as_count, as_nonnegative
 
 MOST_TOKENS = 10**6
 """Tokens of one prompt or answer, at most."""
@@ -134,8 +134,3 @@ def _check_most(mean: float, most: int) -> None:
     if not 1.0 <= as_nonnegative("mean", mean) <= MOST_TOKENS:
         raise ValueError(f"mean must be in [1, {MOST_TOKENS}]; got {mean!r}.")
     as_count("most", most, least=math.ceil(mean), most=MOST_TOKENS)
-
-
-def gaps(rate_per_s: float, n: int, generator: np.random.Generator) -> FloatArray:
-    """`n` times between arrivals at this rate [s], exponential."""
-    return generator.standard_exponential(n) / rate_per_s

@@ -10,7 +10,7 @@ from simulator._checks import Rng, as_count, as_generator
 from simulator.estimate import Estimate
 from simulator.serving.lengths import EmpiricalTokens
 from simulator.serving.replications import mean_of, replicate
-from simulator.serving.run import Engine, ServingRun
+from simulator.serving.run import LoopName, ServingRun
 from simulator.serving.server import Server
 from simulator.serving.workload import ClosedLoop, PoissonArrivals, RecordedArrivals, Workload
 
@@ -27,7 +27,7 @@ def stable_limit(
     rng: Rng,
     requests: int = USUAL_REQUESTS,
     replications: int = 4,
-    engine: Engine = "auto",
+    loop: LoopName = "auto",
 ) -> Estimate:
     """Requests per second that the server answers when one is always waiting: more cannot be stable.
 
@@ -51,33 +51,33 @@ def stable_limit(
     ...     prompts=PromptTable(tokens=(1,), target_s=(0.02,), draft_s=(0.0,)))
     >>> alone = Workload(arrivals=PoissonArrivals(rate_per_s=1.0), prompt=FixedTokens(tokens=1),
     ...     output=FixedTokens(tokens=19))
-    >>> round(stable_limit(Server(times=times, most_running=1), alone, rng=0).value, 9)
+    >>> round(stable_limit(Server(times=times, most_running=1), alone, rng=0, requests=200).value, 9)
     5.0
     """
     whole = as_count("requests", requests, least=1)
     generator = as_generator(rng)
-    loop = ClosedLoop(users=server.most_running + 1)
+    crowd = ClosedLoop(users=server.most_running + 1)
     lengths = workload
     if isinstance(workload.arrivals, RecordedArrivals):
         lengths = Workload(
-            arrivals=loop,
+            arrivals=crowd,
             prompt=EmpiricalTokens(values=workload.arrivals.prompt_tokens),
             output=EmpiricalTokens(values=workload.arrivals.output_tokens),
         )
     runs = replicate(
         server,
-        replace(lengths, arrivals=loop),
+        replace(lengths, arrivals=crowd),
         replications=replications,
         rng=generator,
         requests=-(-whole // server.most_running) * server.most_running,
-        engine=engine,
+        loop=loop,
     )
     assert lengths.output is not None  # noqa: S101 — of a closed loop
     usual = float(lengths.output.draw(_ANSWERS, generator).mean())
 
     def rate(run: ServingRun) -> float:
         all_s = run.measured * run.e2e.mean_s
-        return loop.users / all_s * run.answer_tokens / usual if all_s else math.nan
+        return crowd.users / all_s * run.answer_tokens / usual if all_s else math.nan
 
     return mean_of([rate(run) for run in runs])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from simulator.serving.round_times import RoundTimes
 from simulator.serving.server import Server
 from simulator.serving.stream import InOrder
 from simulator.serving.verdicts import Kept
+from simulator.serving.window import Window
 
 
 @dataclass(slots=True)
@@ -28,25 +29,6 @@ class _Reading:
     draft_s: float  # of the draft, per token of the prompt
     kept: Kept | None
     read: int = 0
-
-
-@dataclass(slots=True)
-class _Window:
-    """Which requests are measured: [first, behind); the window of time ends when `closes_at` has arrived."""
-
-    first: int
-    behind: int
-    closes_at: float
-    began: bool = False
-    ended: bool = False
-    tokens_before: int = 0
-    finished_before: int = 0
-    busy_before: float = 0.0
-    decoding_before: float = 0.0
-    left: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.left = self.behind - self.first
 
 
 class Loop:
@@ -70,9 +52,7 @@ class Loop:
         self.counters = Counters()
         self._times = RoundTimes(server)
         self._lengths = server.lengths.tolist()
-        # All users come at time 0: no time passes between the first of them and the last.
-        self._window = _Window(first, behind, behind if behind >= users else math.inf)
-        self._window.began = first < max(users, 1)
+        self._window = Window(first, behind, users=users)
         self._now = 0.0
         self._decoded_at = 0.0  # when those who decode emitted last
         self._next_s = requests.next_arrival()
@@ -107,7 +87,7 @@ class Loop:
                     self._round()
                 else:
                     self._mixed_pass()
-                self._mark()
+                self._window.mark(self.counters, self._now)
             elif self._waiting:
                 continue  # all that was admitted ended with its prompt
             elif math.isinf(self._next_s):
@@ -148,7 +128,7 @@ class Loop:
             if alone:
                 self._pass(prompt_s)
                 self._begin(request)
-                self._mark()
+                self._window.mark(self.counters, self._now)
             else:
                 self._reading.append(request)
                 free -= 1
@@ -177,7 +157,7 @@ class Loop:
         self._facts[slot] = facts
         if request.kept is not None:
             self._store(int(self._row[slot]), request.kept, request.output - 1)
-        if self._is_measured(request.number):
+        if self._window.measures(request.number):
             self._fresh.append(now)
 
     def _store(self, row: int, kept: Kept, tokens: int) -> None:
@@ -277,7 +257,7 @@ class Loop:
             self._left[slot], self._at[slot] = self._left[last], self._at[last]
             self._row[slot], self._row[last] = self._row[last], self._row[slot]
             self._facts[slot] = self._facts[last]
-        if self._is_measured(facts[0]):
+        if self._window.measures(facts[0]):
             self._old -= 1
         self._end(facts)
 
@@ -287,7 +267,7 @@ class Loop:
         counters.finished += 1
         counters.answered += output
         counters.sojourn_s += self._now - arrival
-        if self._is_measured(number):
+        if self._window.measures(number):
             self._window.left -= 1
             self.portions.request(arrival, admitted, first, self._now, output)
         if self._is_closed:
@@ -296,34 +276,10 @@ class Loop:
         else:
             self._in_system -= 1
 
-    def _is_measured(self, number: int) -> bool:
-        return self._window.first <= number < self._window.behind
-
-    def _mark(self) -> None:
-        """Notice where the measured window begins and ends, between passes."""
-        window, counters = self._window, self.counters
-        if not window.began and counters.arrived > window.first:
-            window.began, window.tokens_before = True, counters.emitted
-            window.finished_before = counters.finished
-            window.busy_before, window.decoding_before = counters.busy_s, counters.decoding_s
-            counters.window_from_s = self._now
-        if window.began and not window.ended and counters.arrived > window.closes_at:
-            self._close_window()
-
-    def _close_window(self) -> None:
-        window, counters = self._window, self.counters
-        window.ended = True
-        counters.window_to_s = self._now
-        counters.window_tokens = counters.emitted - window.tokens_before
-        counters.window_finished = counters.finished - window.finished_before
-        counters.window_busy_s = counters.busy_s - window.busy_before
-        counters.window_decoding_s = counters.decoding_s - window.decoding_before
-
     def _close(self) -> None:
         counters = self.counters
         counters.clock_s = self._now
-        if not self._window.ended:
-            self._close_window()
+        self._window.close(counters, self._now)
         counters.sojourn_s += sum(self._now - arrival for arrival in self._waiting)
         for request in self._reading:
             counters.sojourn_s += self._now - request.arrival

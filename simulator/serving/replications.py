@@ -11,9 +11,9 @@ import numpy as np
 from simulator._checks import FloatArray, Rng, as_count, as_generator
 from simulator.estimate import Estimate
 from simulator.serving.records import LatencyObjective
-from simulator.serving.run import Engine, ServingRun, simulate_serving
+from simulator.serving.run import LoopName, ServingRun, simulate_serving
 from simulator.serving.server import Server
-from simulator.serving.times_seen import Latency
+from simulator.serving.times_seen import SeenLatency
 from simulator.serving.workload import Workload
 
 MOST_REPLICATIONS = 1000
@@ -49,14 +49,29 @@ class ServingEstimates:
 
     @classmethod
     def of(cls, runs: Sequence[ServingRun]) -> ServingEstimates:
-        """The estimates of runs that differ by their seed alone; ValueError for none."""
+        """The estimates of runs that differ by their seed alone; ValueError for none.
+
+        >>> from simulator.serving import *
+        >>> times = ServingTimes(passes=PassTable(requests=(1,), tokens=(1,), contexts=(0,),
+        ...     seconds=[[[0.01]]]), drafting_s=[[[0.0]]],
+        ...     prompts=PromptTable(tokens=(1,), target_s=(0.02,), draft_s=(0.0,)))
+        >>> alone = Workload(arrivals=ClosedLoop(users=1), prompt=FixedTokens(tokens=1),
+        ...     output=UniformTokens(least=10, most=28))
+        >>> runs = replicate(Server(times=times, most_running=1), alone, replications=5, rng=0, requests=40)
+        >>> found = ServingEstimates.of(runs)
+        >>> round(found.ttft.mean_s.value, 9), round(found.tpot.mean_s.value, 9)
+        (0.02, 0.01)
+        >>> low, high = found.e2e.mean_s.interval  # 0.02 + 0.01 × 18 on average
+        >>> low < 0.2 < high
+        True
+        """
         if not runs:
             raise ValueError("runs must hold one run at least; got none.")
 
         def over(value: Callable[[ServingRun], float]) -> Estimate:
             return mean_of([value(run) for run in runs])
 
-        def times(of: Callable[[ServingRun], Latency]) -> LatencyEstimate:
+        def times(of: Callable[[ServingRun], SeenLatency]) -> LatencyEstimate:
             return LatencyEstimate(
                 mean_s=over(lambda run: of(run).mean_s),
                 p50_s=over(lambda run: of(run).p50_s),
@@ -90,13 +105,23 @@ def replicate(
     requests: int | None = None,
     warm_up: int | None = None,
     objective: LatencyObjective | None = None,
-    engine: Engine = "auto",
+    loop: LoopName = "auto",
     progress: Callable[[float], None] | None = None,
 ) -> tuple[ServingRun, ...]:
     """Independent runs of `simulate_serving`; another server with the same `rng` sees the same requests.
 
     Recorded arrivals are the same in every run, only what drafts keep differs. Raises what
     `simulate_serving` raises, and ValueError for replications outside [1, 1000].
+
+    >>> from simulator.serving import *
+    >>> times = ServingTimes(passes=PassTable(requests=(1,), tokens=(1,), contexts=(0,),
+    ...     seconds=[[[0.01]]]), drafting_s=[[[0.0]]],
+    ...     prompts=PromptTable(tokens=(1,), target_s=(0.02,), draft_s=(0.0,)))
+    >>> alone = Workload(arrivals=ClosedLoop(users=1), prompt=FixedTokens(tokens=1),
+    ...     output=FixedTokens(tokens=9))
+    >>> runs = replicate(Server(times=times, most_running=1), alone, replications=3, rng=0, requests=5)
+    >>> [round(run.e2e.mean_s, 9) for run in runs]
+    [0.1, 0.1, 0.1]
     """
     count = as_count("replications", replications, least=1, most=MOST_REPLICATIONS)
     seeds = as_generator(rng).integers(0, 1 << 63, size=count)
@@ -110,7 +135,7 @@ def replicate(
                 requests=requests,
                 warm_up=warm_up,
                 objective=objective,
-                engine=engine,
+                loop=loop,
             )
         )
         if progress is not None:

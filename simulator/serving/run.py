@@ -20,11 +20,11 @@ from simulator.serving.records import (
 )
 from simulator.serving.server import Server
 from simulator.serving.stream import InOrder, RequestStream
-from simulator.serving.times_seen import Latency
+from simulator.serving.times_seen import SeenLatency
 from simulator.serving.workload import ClosedLoop, RecordedArrivals, Workload
 
-Engine: TypeAlias = Literal["auto", "numpy", "numba"]
-ENGINES: tuple[Engine, ...] = ("auto", "numpy", "numba")
+LoopName: TypeAlias = Literal["auto", "numpy", "numba"]
+LOOPS: tuple[LoopName, ...] = ("auto", "numpy", "numba")
 MOST_REQUESTS = 10**8
 MOST_KEPT = 10**6
 
@@ -42,11 +42,11 @@ class ServingRun:
 
     measured: int
     answer_tokens: int
-    ttft: Latency
-    tpot: Latency
-    itl: Latency
-    e2e: Latency
-    waiting: Latency
+    ttft: SeenLatency
+    tpot: SeenLatency
+    itl: SeenLatency
+    e2e: SeenLatency
+    waiting: SeenLatency
     met: int
     objective: LatencyObjective
     counters: Counters
@@ -105,7 +105,7 @@ def simulate_serving(
     warm_up: int | None = None,
     objective: LatencyObjective | None = None,
     keep_requests: bool = False,
-    engine: Engine = "auto",
+    loop: LoopName = "auto",
 ) -> ServingRun:
     """Serve `requests` requests behind the first `warm_up`, which are not measured.
 
@@ -113,14 +113,14 @@ def simulate_serving(
     middle; recorded arrivals are all measured and end when the record does. Without `warm_up` it is a tenth
     of the requests and at least two full batches, or twice the users (of arrivals no more than measured).
     The same `rng` gives the same requests on every server: two servers are compared on the same arrivals.
-    `engine` "numba" compiles the loop (extra `fast`) and gives the same numbers; "auto" takes it, where it
+    `loop` "numba" compiles the loop (extra `fast`) and gives the same numbers; "auto" takes it, where it
     is installed, for runs of 200,000 answer tokens or more. Memory does not grow with `requests` unless
     `keep_requests` asks for the times of each.
 
     Nothing here says whether a load is stable: `stable_limit` does, and `compare_serving` asks it, also for
     the longer warm-up that a load near its limit needs.
 
-    Raises ValueError for requests below 1, prompts and contexts beyond the times, and an unknown engine.
+    Raises ValueError for requests below 1, prompts and contexts beyond the times, and an unknown loop.
 
     >>> from simulator import draft_model
     >>> from simulator.serving import *
@@ -136,8 +136,8 @@ def simulate_serving(
     2.21
     """
     arrivals = workload.arrivals
-    if engine not in ENGINES:
-        raise ValueError(f"engine must be one of {', '.join(ENGINES)}; got {engine!r}.")
+    if loop not in LOOPS:
+        raise ValueError(f"loop must be one of {', '.join(LOOPS)}; got {loop!r}.")
     _check_reach(server, workload)
     if isinstance(arrivals, RecordedArrivals):
         if requests is not None or warm_up is not None:
@@ -159,7 +159,7 @@ def simulate_serving(
     stream = RequestStream(server, workload, as_generator(rng))
     users = arrivals.users if isinstance(arrivals, ClosedLoop) else 0
     window = {"first": first, "behind": behind, "users": users}
-    go_on = compiled_loop(engine, workload, requests=behind)
+    go_on = compiled_loop(loop, workload, requests=behind)
     if go_on is None:
         counters = Loop(server, InOrder(stream, arrivals), Portions(sink), **window).run()
     else:

@@ -9,10 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator._checks import FloatArray, IntArray
-from simulator.serving.lengths import gaps
 from simulator.serving.server import Server
 from simulator.serving.verdicts import Kept, Verdicts
-from simulator.serving.workload import ClosedLoop, PoissonArrivals, RecordedArrivals, Workload
+from simulator.serving.workload import (
+    Arrivals,
+    ClosedLoop,
+    PoissonArrivals,
+    RecordedArrivals,
+    Workload,
+)
 
 BLOCK = 4096
 """Requests whose arrival and tokens are drawn at once."""
@@ -75,7 +80,7 @@ class RequestStream:
             output = work.output.draw(BLOCK, self._outputs)
             times = np.empty(0)
             if isinstance(arrivals, PoissonArrivals):
-                times = self._clock + np.cumsum(gaps(arrivals.rate_per_s, BLOCK, self._gaps))
+                times = self._clock + np.cumsum(_gaps(arrivals.rate_per_s, BLOCK, self._gaps))
                 self._clock = float(times[-1])
         self._given += prompt.size
         prompts = self._server.times.prompts
@@ -103,7 +108,7 @@ class RequestStream:
 class InOrder:
     """The requests one by one: the way in for a loop in plain Python."""
 
-    def __init__(self, stream: RequestStream, arrivals: object) -> None:
+    def __init__(self, stream: RequestStream, arrivals: Arrivals) -> None:
         self._stream = stream
         self._timed = not isinstance(arrivals, ClosedLoop)
         self._waiting: deque[Block] = deque()  # drawn, not yet all admitted
@@ -152,3 +157,8 @@ class InOrder:
         self._at += 1
         prompts, outputs, prompt_s, draft_s = self._columns
         return prompts[at], outputs[at], prompt_s[at], draft_s[at], row
+
+
+def _gaps(rate_per_s: float, n: int, generator: np.random.Generator) -> FloatArray:
+    """`n` times between arrivals at this rate [s], exponential."""
+    return generator.standard_exponential(n) / rate_per_s

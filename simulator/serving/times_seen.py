@@ -19,7 +19,7 @@ _BINS = math.ceil(math.log(_MOST_S / _LEAST_S) / _STEP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Latency:
+class SeenLatency:
     """A time that requests saw [s]: mean, median, two high percentiles, and the longest; NaN for none.
 
     `count` times were seen. Mean and longest are exact, percentiles to 0.5 %.
@@ -78,12 +78,12 @@ class SeenTimes:
         return self._sum
 
     @property
-    def latency(self) -> Latency:
+    def latency(self) -> SeenLatency:
         """What was seen, in a few numbers."""
         if not self._count:
             nan = math.nan
-            return Latency(count=0, mean_s=nan, p50_s=nan, p95_s=nan, p99_s=nan, longest_s=nan)
-        return Latency(
+            return SeenLatency(count=0, mean_s=nan, p50_s=nan, p95_s=nan, p99_s=nan, longest_s=nan)
+        return SeenLatency(
             count=self._count,
             mean_s=self._sum / self._count,
             p50_s=self.quantile(0.5),

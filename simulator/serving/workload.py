@@ -10,12 +10,15 @@ from simulator._checks import as_array, as_count, as_nonnegative
 from simulator.serving.lengths import MOST_TOKENS, TOKEN_LENGTHS, TokenLengths
 
 MOST_USERS = 100_000
-MOST_RATE = 1e6  # requests per second
+LEAST_RATE, MOST_RATE = 1e-5, 1e6  # requests per second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClosedLoop:
-    """`users` ask at once, and each asks again as soon as the answer is there."""
+    """`users` ask at once, and each asks again as soon as the answer is there.
+
+    Raises ValueError for users outside [1, 100,000].
+    """
 
     users: int
 
@@ -25,15 +28,18 @@ class ClosedLoop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoissonArrivals:
-    """Requests come independently of each other and of the server, `rate_per_s` of them on average."""
+    """Requests come independently of each other and of the server, `rate_per_s` of them on average.
+
+    Raises ValueError for a rate outside [1e-5, 1e6] per second.
+    """
 
     rate_per_s: float
 
     def __post_init__(self) -> None:
         rate = as_nonnegative("rate_per_s", self.rate_per_s)
-        if not 1e-5 <= rate <= MOST_RATE:
+        if not LEAST_RATE <= rate <= MOST_RATE:
             raise ValueError(
-                f"rate_per_s must be in [1e-5, {MOST_RATE:.0e}]; got {self.rate_per_s!r}."
+                f"rate_per_s must be in [{LEAST_RATE:g}, {MOST_RATE:g}]; got {self.rate_per_s!r}."
             )
 
 

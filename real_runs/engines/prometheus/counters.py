@@ -6,11 +6,11 @@ are summed over engines (data-parallel ranks), model by model.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from real_runs.engines.counts.pool import Extras, Layout, Pool, Record, unit_of
-from real_runs.engines.counts.skips import Skips
-from real_runs.engines.counts.wording import counted
+from real_runs.engines.counts.skips import NoCounts, Skips
 from real_runs.engines.prometheus.counts import (
     Schema,
     bare_name,
@@ -19,7 +19,8 @@ from real_runs.engines.prometheus.counts import (
     ratios_of,
     summed,
 )
-from real_runs.engines.prometheus.exposition import Samples, Series, Snapshots
+from real_runs.engines.prometheus.exposition import MOST_SERIES, Samples, Series, Snapshots
+from real_runs.engines.prometheus.saying import nothing_between, what_is_counted
 from real_runs.engines.reading import Reading
 from real_runs.engines.text.lines import Line
 from simulator import AcceptanceTable, Clock, ReportedRatio
@@ -77,17 +78,28 @@ class Counters:
         self._snapshots = Snapshots()
         self._before = False
         self._names = schema.names
+        self._used: dict[str, tuple[int, int]] = {}
 
     def take(self, line: Line) -> None:
         """Keep the samples of a line."""
         for sample in self._samples(line.text):
             if bare_name(sample.name.removesuffix("_created")) in self._names:
                 self._snapshots.add(line.number, sample)
+                self._use(line.number, sample.label("model_name")[:LONGEST_NAME])
+
+    def _use(self, line: int, model: str) -> None:
+        """Count a line as used by a model, once."""
+        if model not in self._used and len(self._used) >= MOST_SERIES:
+            return
+        number, last = self._used.get(model, (0, 0))
+        if line != last:
+            self._used[model] = (number + 1, line)
 
     def start_here(self) -> bool:
         """Count from here on: what was taken is the snapshot before; False if nothing was."""
         self._snapshots.start_here()
         self._before = bool(self._snapshots.series)
+        self._used.clear()
         return self._before
 
     def readings(self, lines: int) -> list[Reading]:
@@ -109,7 +121,9 @@ class Counters:
         readings: list[Reading] = []
         for model, found in list(models.items())[:MOST_MODELS]:
             with self._skips.guard(line, expected=schema.shape):
-                readings += self._of_model(model, found, lines=lines, line=line, named=named)
+                made = self._of_model(model, found, lines=lines, line=line, named=named)
+                used, _ = self._used.get(model, (1, line))
+                readings += [replace(each, used=used) for each in made]
         return readings
 
     def _of_model(
@@ -124,13 +138,20 @@ class Counters:
                 finding="vllm_v0_counts",
             )
             return []
+        if snapshots.doubled:
+            raise NoCounts(
+                f"'{snapshots.doubled}' occurs twice with the same labels in one snapshot"
+            )
         whole = snapshots.number == 1 and not self._before
         grown = summed(series, schema, whole=whole)
+        of_drafts = (schema.rounds, schema.drafted, schema.accepted)
+        if not whole and not any(grown.sums.get(name) for name in of_drafts):
+            raise NoCounts(nothing_between(snapshots, before=self._before))
         name = f"Prometheus counters of {model}" if named else "Prometheus counters"
+        said = what_is_counted(snapshots, series, whole=whole, before=self._before)
         over = "since the server started" if whole else "between two snapshots"
         if lacks_drafted(grown, schema):
             ratios, notes = ratios_of(grown, schema, averaged_over=over)
-            said = self._what_is_counted(series, whole=whole)
             return [
                 self._of_ratios(f"{name} without drafted tokens", ratios, [*said, *notes], lines)
             ]
@@ -153,7 +174,7 @@ class Counters:
             )
         return pool.readings(
             lines,
-            notes=(*self._what_is_counted(series, whole=whole), *notes),
+            notes=(*said, *notes),
             extras=Extras(
                 gamma=_gamma(record, schema),
                 undrafted_rounds=undrafted,
@@ -175,45 +196,6 @@ class Counters:
             used=1,
             notes=tuple(notes),
         )
-
-    def _what_is_counted(self, series: list[Series], *, whole: bool) -> list[str]:
-        snapshots = self._snapshots
-        engines = sorted({each.label("engine") for each in series})
-        notes = []
-        if whole:
-            notes.append(
-                "One snapshot: the counters are those since the server started, warm-up included; two "
-                "snapshots give what lies between them."
-            )
-        elif self._before and snapshots.number == 2:
-            notes.append("The difference of the snapshot before and this one is counted.")
-        elif snapshots.number > 1:
-            first, last = snapshots.lines[0], snapshots.lines[-1]
-            before = "the snapshot before" if self._before else f"line {first}"
-            notes.append(
-                f"{snapshots.number} snapshots: the difference of the last (line {last}) and the first "
-                f"({before}) is counted."
-            )
-        if len(engines) > 1:
-            notes.append(f"Summed over {counted(len(engines), 'engine')}.")
-        resets = sorted({each.label("engine") for each in series if each.reset})
-        if resets and not whole:
-            whose = f" of engine {', '.join(resets[:8])}" if any(resets) else ""
-            notes.append(
-                f"The counters{whose} were reset between snapshots (a restart): what was counted "
-                "between the last snapshot before it and the reset is lost, and what came after is "
-                "counted from 0."
-            )
-        late = {each.label("engine") for each in series if each.first_snapshot > 0}
-        if late and not whole:
-            notes.append("Series that are not in the first snapshot are counted from 0.")
-        if any(each.last_snapshot < snapshots.number - 1 for each in series):
-            notes.append(
-                "Some series are missing in the last snapshot: they count up to their last one."
-            )
-        if snapshots.too_many:
-            notes.append("Not all series are kept: there are too many.")
-        return notes
 
 
 def _gamma(record: Record, schema: Schema) -> int | None:

@@ -91,22 +91,27 @@ class Snapshots:
 
     A reset is seen where a value fell, or where a `_created` time of the same labels changed; what
     stands after it was counted from 0. A series that comes up later than the first snapshot was
-    counted from 0 too.
+    counted from 0 too. `doubled` names a series that came twice with none of another name between:
+    that is no later snapshot.
     """
 
     number: int = 0
     lines: list[int] = field(default_factory=list)
     series: dict[tuple[str, Labels], Series] = field(default_factory=dict)
     too_many: bool = False
+    doubled: str = ""
     _current: dict[tuple[str, Labels], float] = field(default_factory=dict)
     _created: dict[Labels, dict[str, float]] = field(default_factory=dict)
     _created_now: dict[Labels, dict[str, float]] = field(default_factory=dict)
+    _name: str = ""
+    _of_name: set[Labels] = field(default_factory=set)
 
     def add(self, line: int, sample: Sample) -> None:
         """Add a sample of `line`; lines come in order."""
         value = sample.value
         if not math.isfinite(value):
             return
+        self._look_for_doubled(sample)
         key = (sample.name, sample.labels)
         created = sample.name.endswith("_created")
         origin = _without_position(sample.labels)
@@ -121,6 +126,14 @@ class Snapshots:
             self._created_now.setdefault(origin, {})[f"{sample.name} {sample.labels}"] = value
         else:
             self._current[key] = value
+
+    def _look_for_doubled(self, sample: Sample) -> None:
+        if sample.name != self._name:
+            self._name, self._of_name = sample.name, set()
+        if sample.labels in self._of_name:
+            self.doubled = self.doubled or sample.name
+        if len(self._of_name) < MOST_SERIES:
+            self._of_name.add(sample.labels)
 
     def close(self) -> None:
         """End the snapshot: what comes now is a later one."""
@@ -172,6 +185,7 @@ class Snapshots:
             series.first_snapshot = series.last_snapshot = 0
         self.number = min(self.number, 1)
         self.lines = self.lines[-1:]
+        self._name = ""
 
 
 def _without_position(labels: Labels) -> Labels:

@@ -6,7 +6,7 @@ SGLang's are of the latest interval, TensorRT-LLM's of the latest iterations, vL
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from real_runs.engines.counts.printed import MOST_DEPTHS, Printed
@@ -85,6 +85,7 @@ class _Last:
 
     line: int
     samples: dict[str, Sample]
+    lines: dict[str, int] = field(default_factory=dict)
     several: bool = False
 
 
@@ -113,7 +114,7 @@ class GaugeLines:
         before = last.samples.get(sample.name)
         last.several |= before is not None and before.labels != sample.labels
         last.samples[sample.name] = sample
-        last.line = line
+        last.lines[sample.name] = last.line = line
 
     def readings(self, lines: int) -> list[Reading]:
         """A Reading of ratios for each model; empty if there are none."""
@@ -163,7 +164,7 @@ class GaugeLines:
             printed=tuple(_ratio(quantity, value, gauges) for quantity, value in named.items()),
             definition=gauges.definition,
             lines=lines,
-            used=1,
+            used=len(set(last.lines.values())),
             notes=tuple(notes),
             gamma=steps if steps is not None else (window - 1 if window else None),
             version=gauges.version,

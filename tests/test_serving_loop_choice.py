@@ -69,7 +69,7 @@ def test_auto_compiles_runs_of_many_tokens_alone(monkeypatch, law, mean):
     with pytest.raises(Taken):
         simulate_serving(server, workload, requests=22, warm_up=8, rng=0)
     simulate_serving(server, workload, requests=22, warm_up=7, rng=0)
-    simulate_serving(server, workload, requests=99, rng=0, engine="numpy")
+    simulate_serving(server, workload, requests=99, rng=0, loop="numpy")
 
 
 @pytest.mark.usefixtures("compiled_is_marked")
@@ -87,9 +87,9 @@ def test_without_numba_auto_is_numpy_and_numba_says_what_to_install(monkeypatch,
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "numba", broken and Broken("numba", broken))
     monkeypatch.setattr(compiled, "WORTH_TOKENS", 1)
-    serve(make_server(), CLOSED, requests=5, engine="auto")
+    serve(make_server(), CLOSED, requests=5, loop="auto")
     with pytest.raises(ValueError, match=r"\(pip install 'specdec\[fast\]'\); got 'numba': .+\.$"):
-        serve(make_server(), CLOSED, requests=5, engine="numba")
+        serve(make_server(), CLOSED, requests=5, loop="numba")
 
 
 class Broken(ModuleType):
@@ -144,26 +144,24 @@ def test_other_code_has_another_name_in_the_cache(monkeypatch):
     assert compiled._code.__wrapped__() != usual
 
 
-def peak(engine, requests, **options):
+def peak(loop, requests, **options):
     """The most memory that a run holds at a time [bytes]."""
     workload = Workload(arrivals=ClosedLoop(users=4), **tokens(UniformTokens(least=1, most=3)))
     tracemalloc.start()
     try:
-        serve(
-            make_server(CHAINS["constant"]), workload, requests=requests, engine=engine, **options
-        )
+        serve(make_server(CHAINS["constant"]), workload, requests=requests, loop=loop, **options)
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("engine", ["numpy", "numba"])
-def test_memory_does_not_grow_with_requests(monkeypatch, engine):
+@pytest.mark.parametrize("loop", ["numpy", "numba"])
+def test_memory_does_not_grow_with_requests(monkeypatch, loop):
     monkeypatch.setattr(stream, "BLOCK", 256)
     monkeypatch.setattr(compiled, "BLOCK", 256)
     monkeypatch.setattr(compiled, "_BUFFER", 256)
     monkeypatch.setattr("simulator.serving.records._PORTION", 256)
-    peak(engine, 50)
-    few, many = peak(engine, 1000), peak(engine, 4000)
+    peak(loop, 50)
+    few, many = peak(loop, 1000), peak(loop, 4000)
     assert many < 1.1 * few
-    assert peak(engine, 4000, keep_requests=True) > 1.1 * few
+    assert peak(loop, 4000, keep_requests=True) > 1.1 * few
