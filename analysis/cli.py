@@ -51,9 +51,9 @@ from analysis.options import (
     required_gamma,
     verify_costs,
 )
-from analysis.output import Format, emit
+from analysis.output import KEPT, Format, emit
 from analysis.progress import shown_progress
-from analysis.safe_text import safe
+from simulator._printable import printable
 
 if TYPE_CHECKING:
     from simulator import AcceptanceTable, Strategy
@@ -269,7 +269,7 @@ def _fail(error: Exception, code: int) -> None:
     sentence = str(error)
     if isinstance(error, OSError) and error.filename is not None:
         sentence = f"{error.filename}: {error.strerror}."
-    print(f"Error: {safe(sentence)}", file=sys.stderr)  # noqa: T201
+    print(f"Error: {printable(sentence, keep=KEPT)}", file=sys.stderr)  # noqa: T201
     sys.exit(code)
 
 

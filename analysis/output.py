@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
-from analysis.safe_text import safe
+from simulator._printable import printable
 
 if TYPE_CHECKING:
     from simulator import AcceptanceTable
 
 
 SCHEMA_VERSION = 1
+KEPT = "\n\t"
+"""What breaks lines and columns stays when texts from logs are made printable."""
 _LONGEST = 120
 """Characters of an echoed parameter; JSON has all of it."""
 
@@ -99,13 +101,17 @@ def _safe(report: Report) -> Report:
             )
             for section in report.sections
         ),
-        headline=safe(report.headline),
-        notes=tuple(map(safe, report.notes)),
+        headline=_safe_text(report.headline),
+        notes=tuple(map(_safe_text, report.notes)),
     )
 
 
 def _safe_cell(cell: Cell) -> Cell:
-    return safe(cell) if isinstance(cell, str) else cell
+    return _safe_text(cell) if isinstance(cell, str) else cell
+
+
+def _safe_text(text: str) -> str:
+    return printable(text, keep=KEPT)
 
 
 def _print_data(report: Report, output: Format) -> None:

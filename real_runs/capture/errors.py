@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from real_runs.runs.errors import printable
+from simulator._printable import printable
 
 
 class CaptureError(OSError):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from real_runs.capture.errors import CaptureError
-from real_runs.runs.errors import printable
+from simulator._printable import printable
 
 JsonObject = Mapping[str, object]
 

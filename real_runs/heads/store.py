@@ -21,9 +21,10 @@ from real_runs.heads.journal import read_header, write_header
 from real_runs.heads.medusa_heads import MedusaHeads, MedusaShape
 from real_runs.heads.target_layers import embedding_of, output_rows_of
 from real_runs.models.causal import CausalTarget
-from real_runs.runs.errors import RunFolderError, printable
+from real_runs.runs.errors import RunFolderError
 from real_runs.tiny.architecture import FOLDER
 from simulator._checks import IntArray
+from simulator._printable import printable
 
 HEADER, WEIGHTS = "heads.json", "weights.safetensors"
 BUNDLED_HEADS = {"tiny-medusa": FOLDER / "medusa", "tiny-eagle": FOLDER / "eagle"}

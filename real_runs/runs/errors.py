@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-
-def printable(text: str) -> str:
-    r"""A text from a file with everything a terminal would obey, or break a line at, replaced.
-
-    >>> printable("a\x1b[31mb")
-    'a�[31mb'
-    """
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+from simulator._printable import printable
 
 
 class RunFolderError(ValueError):

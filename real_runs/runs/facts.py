@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from real_runs.models.identity import ModelIdentity
-from real_runs.runs.errors import printable
 from real_runs.runs.header import HeadsFacts, Settings
 from real_runs.runs.losslessness import losslessness_of
 from real_runs.runs.measurement import Run
 from real_runs.settings import drafts_trees
 from real_runs.tree_choice import choice_of
 from real_runs.tree_settings import judged_nodes, passengers_of, tree_asked, tree_of
+from simulator._printable import printable
 
 _SHOWN_HASH = 12
 

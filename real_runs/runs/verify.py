@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from real_runs.measure import plan_tasks
-from real_runs.runs.errors import NewerSchemaError, RunFolderError, printable
+from real_runs.runs.errors import NewerSchemaError, RunFolderError
 from real_runs.runs.header import Header
 from real_runs.runs.losslessness import Losslessness, Pairing, judge
 from real_runs.runs.measurement import RequestRecord, StepRecord
@@ -27,6 +27,7 @@ from real_runs.runs.request_checks import check_request
 from real_runs.runs.sealing import checksum_of
 from real_runs.settings import check_settings
 from real_runs.tree_choice import costs_problem
+from simulator._printable import printable
 
 _T = TypeVar("_T")
 
