@@ -12,13 +12,12 @@ from typing import Any
 
 import streamlit as st
 
-from app_pages import state
+from app_pages import recalling, state
 from app_pages.controls import drawn_key, fresh_key
 from app_pages.deployment import address
 from app_pages.deployment.choice import Choice
 from app_pages.deployment.fields import NUMBERS, OPTIONAL
 from app_pages.one_token.controls import write_address
-from app_pages.plain_text import plain
 from app_pages.state import Field
 
 _CHOICE = "deploy_choice"
@@ -27,13 +26,7 @@ _PROBLEM = "deploy_problem"
 
 def recalled() -> Choice:
     """The choice of this session, or that of the address where a link or Back led here."""
-    here = any(key in st.query_params for key in address.KEYS)
-    if _CHOICE not in st.session_state or (state.went_back() and here):
-        choice, problems = address.read(st.query_params.to_dict())
-        st.session_state[_CHOICE] = choice
-        st.session_state[_PROBLEM] = tuple(
-            f"{problem} The link is read without it." for problem in problems
-        )
+    recalling.recall(_CHOICE, _PROBLEM, address.KEYS, address.read)
     return current()
 
 
@@ -53,10 +46,7 @@ def change(**values: Any) -> None:
 
 def show_problems() -> None:
     """What was wrong with the link or with what was typed last, once."""
-    for problem in st.session_state.get(_PROBLEM, ()):
-        st.warning(plain(problem), icon=":material/error:")
-    if not state.went_back():
-        st.session_state.pop(_PROBLEM, None)
+    recalling.show(_PROBLEM)
 
 
 def tell(*problems: str) -> None:

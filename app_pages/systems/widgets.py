@@ -11,10 +11,9 @@ from typing import Any
 
 import streamlit as st
 
-from app_pages import state
+from app_pages import recalling, state
 from app_pages.controls import drawn_key, fresh_key
 from app_pages.one_token.controls import write_address
-from app_pages.plain_text import plain
 from app_pages.state import Field
 from app_pages.systems import choice as choices
 from app_pages.systems.choice import Choice
@@ -28,13 +27,7 @@ Change = Callable[[Choice, Any], Choice]
 
 def recalled() -> Choice:
     """The choice of this session, or that of the address where a link or Back led here."""
-    here = any(key in st.query_params for key in choices.address_keys())
-    if _CHOICE not in st.session_state or (state.went_back() and here):
-        choice, problems = choices.read(st.query_params.to_dict())
-        st.session_state[_CHOICE] = choice
-        st.session_state[_PROBLEMS] = tuple(
-            f"{problem} The link is read without it." for problem in problems
-        )
+    recalling.recall(_CHOICE, _PROBLEMS, choices.address_keys(), choices.read)
     return current()
 
 
@@ -52,10 +45,7 @@ def keep(choice: Choice) -> None:
 
 def show_problems() -> None:
     """What was wrong with the link or with what was typed last, once."""
-    for problem in st.session_state.get(_PROBLEMS, ()):
-        st.warning(plain(problem), icon=":material/error:")
-    if not state.went_back():
-        st.session_state.pop(_PROBLEMS, None)
+    recalling.show(_PROBLEMS)
 
 
 def say_in_address(choice: Choice) -> None:

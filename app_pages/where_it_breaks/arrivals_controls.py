@@ -11,10 +11,9 @@ from typing import Any
 import streamlit as st
 
 from analysis.serving.usual import USUAL_BUDGET
-from app_pages import state
+from app_pages import recalling
 from app_pages.controls import drawn_key, fresh_key
 from app_pages.one_token.controls import write_address
-from app_pages.plain_text import plain
 from app_pages.state import Field
 from app_pages.where_it_breaks import arrivals
 from app_pages.where_it_breaks.arrivals import KINDS, NUMBERS, SHARE, SHARES, Load
@@ -36,13 +35,7 @@ _RATE_HELP = "Requests per second that arrive; the slider beside it shows the sa
 
 def recalled() -> Load:
     """The load of this session, or that of the address where a link or Back led here."""
-    here = any(key in st.query_params for key in arrivals.KEYS)
-    if _LOAD not in st.session_state or (state.went_back() and here):
-        load, problems = arrivals.read(st.query_params.to_dict())
-        st.session_state[_LOAD] = load
-        st.session_state[_PROBLEMS] = tuple(
-            f"{problem} The link is read without it." for problem in problems
-        )
+    recalling.recall(_LOAD, _PROBLEMS, arrivals.KEYS, arrivals.read)
     return current()
 
 
@@ -54,10 +47,7 @@ def current() -> Load:
 
 def show_problems() -> None:
     """What was wrong with the link or with what was typed last, once."""
-    for problem in st.session_state.get(_PROBLEMS, ()):
-        st.warning(plain(problem), icon=":material/error:")
-    if not state.went_back():
-        st.session_state.pop(_PROBLEMS, None)
+    recalling.show(_PROBLEMS)
 
 
 def say_in_address() -> None:
