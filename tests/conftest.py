@@ -119,3 +119,16 @@ def _check_host(url, address, wrong):
 def _check_console(message, wrong):
     if message.type == "error" and not HARMLESS.search(message.location.get("url", "")):
         wrong.append(message.text)
+
+
+@pytest.fixture(scope="module")
+def stacks():
+    """Target and draft of the GPU benchmark's small run, in float64."""
+    import torch  # noqa: PLC0415 — costs seconds at import
+    from gpu_settings import SMALL  # noqa: PLC0415
+    from gpu_stack import Stack  # noqa: PLC0415
+
+    return {
+        "target": Stack(SMALL.target, device="cpu", dtype=torch.float64, seed=1),
+        "draft": Stack(SMALL.draft, device="cpu", dtype=torch.float64, seed=2),
+    }
