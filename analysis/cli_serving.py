@@ -10,15 +10,13 @@ import typer
 
 from analysis.cli_serving_loads import (
     AskedLoads,
-    about_gamma,
-    about_loads,
     at_rates,
     check_given,
     gamma_of,
-    headline,
     loads_of,
     objective_of,
 )
+from analysis.cli_serving_words import about_gamma, about_loads, headline
 from analysis.deployment_options import (
     DraftOverlap,
     DraftTexts,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
 
 import altair as alt
 import numpy as np
@@ -21,10 +20,8 @@ from analysis.serving.rate_lines import (
     numbers,
     rate_axis,
 )
-from simulator import Estimate
-from simulator.serving import ServingComparison, ServingEstimates
+from simulator.serving import Seen, ServingComparison
 
-Seen: TypeAlias = Literal["e2e", "ttft", "tpot"]
 SEEN: dict[Seen, str] = {
     "e2e": "the whole request",
     "ttft": "the first token",
@@ -60,10 +57,10 @@ def times_over_rate(
     axis the same gain is the same distance everywhere. Raises ValueError where no point has a side.
     """
     rows = [
-        {"rate": point.rate_per_s, "series": name, **ends_of(_mean(side, of))}
+        {"rate": point.rate_per_s, "series": name, **ends_of(side.mean_s(of))}
         for point in points
         for name, side in ((_WITHOUT, point.plain), (_WITH, point.speculative))
-        if side is not None and is_known(_mean(side, of))
+        if side is not None and is_known(side.mean_s(of))
     ]
     if not rows:
         raise ValueError("points must hold one rate at least that a server keeps up with.")
@@ -113,7 +110,7 @@ def gain_over_rate(
         {"rate": point.rate_per_s, "series": words, **ends_of(gain)}
         for point in points
         for seen, words in _SHORT.items()
-        if (gain := _gain(point, seen)) is not None and is_known(gain)
+        if (gain := point.gain(seen)) is not None and is_known(gain)
     ]
     if not rows:
         raise ValueError("points must hold one rate at least that both servers keep up with.")
@@ -162,7 +159,7 @@ def gain_over_rate(
 def _here(point: ServingComparison | None, of: Seen) -> list[dict[str, float]]:
     if point is None or point.rate_per_s is None:
         return []
-    means = [_mean(side, of) for side in (point.plain, point.speculative) if side is not None]
+    means = [side.mean_s(of) for side in (point.plain, point.speculative) if side is not None]
     return [{"rate": point.rate_per_s, "mean": mean.value} for mean in means if is_known(mean)]
 
 
@@ -171,14 +168,6 @@ def _gain_here(point: ServingComparison | None) -> list[dict[str, float]]:
         return []
     known = is_known(point.gain_e2e)
     return [{"rate": point.rate_per_s, "mean": point.gain_e2e.value}] if known else []
-
-
-def _mean(side: ServingEstimates, of: Seen) -> Estimate:
-    return {"e2e": side.e2e, "ttft": side.ttft, "tpot": side.tpot}[of].mean_s
-
-
-def _gain(point: ServingComparison, of: Seen) -> Estimate | None:
-    return {"e2e": point.gain_e2e, "ttft": point.gain_ttft, "tpot": point.gain_tpot}[of]
 
 
 def _limits(point: ServingComparison) -> dict[str, tuple[float, str]]:

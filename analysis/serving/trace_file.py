@@ -6,53 +6,27 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from analysis.table_file import TableFileError
+from analysis.serving.trace_columns import (
+    ROWS,
+    Columns,
+    TraceFileError,
+    columns_of,
+    time_of,
+    tokens_of,
+    unit_of,
+)
 from simulator.serving import RecordedArrivals
-from simulator.serving.lengths import MOST_TOKENS
-
-
-class TraceFileError(TableFileError):
-    """A trace that cannot be used: names the file, the line and what is wrong."""
-
 
 MOST_ROWS = 1_000_000
 LARGEST = 500_000_000  # bytes
 _LONGEST_LINE = 10_000_000  # bytes; traces may carry hashes of their prompts' blocks
-_LONGEST_CELL = 100
 _DELIMITERS = ",;\t"
-_ARRIVAL = {
-    "arrival_s": 1.0, "arrived_at": 1.0, "arrival_time": 1.0, "arrival_time_s": 1.0, "timestamp_s": 1.0,
-    "arrival_ms": 1e-3, "arrival_time_ms": 1e-3, "timestamp_ms": 1e-3, "timestamp": None,
-}  # fmt: skip
-_PROMPT = (
-    "prompt_tokens", "contexttokens", "context_tokens", "input_tokens", "input_length", "prompt_len",
-    "num_prefill_tokens", "request_tokens",
-)  # fmt: skip
-_OUTPUT = (
-    "output_tokens", "generatedtokens", "generated_tokens", "output_length", "completion_tokens",
-    "output_len", "num_decode_tokens", "response_tokens",
-)  # fmt: skip
-_ROWS = (
-    "arrival (arrival_s, timestamp), prompt (prompt_tokens, ContextTokens, input_length) and output "
-    "(output_tokens, GeneratedTokens, output_length)"
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Columns:
-    """How this file calls the three columns; `scale` turns its times into seconds."""
-
-    arrival: str
-    prompt: str
-    output: str
-    scale: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,45 +78,32 @@ def _read(stream: BinaryIO, name: str) -> Trace:
     arrivals: list[float] = []
     prompts: list[int] = []
     outputs: list[int] = []
-    columns: _Columns | None = None
+    columns: Columns | None = None
     unit = ""
     before = -math.inf
     for number, row, header in _rows(stream, name):
         if columns is None:
-            columns = _columns(tuple(row), name, header or number, is_json=header is None)
-            unit = _unit(columns, row.get(columns.arrival))
+            columns = columns_of(tuple(row), name, header or number, is_json=header is None)
+            unit = unit_of(columns, row.get(columns.arrival))
         if len(arrivals) == MOST_ROWS:
             raise TraceFileError(f"{name}: a trace must have at most {MOST_ROWS:,} requests.")
-        now = _time(row.get(columns.arrival), columns, name, number)
+        now = time_of(row.get(columns.arrival), columns, name, number)
         if now < before:
             raise TraceFileError(
                 f"{name}, line {number}: arrivals must not fall; sort the trace by {columns.arrival}."
             )
         before = now
         arrivals.append(now)
-        prompts.append(_tokens(row.get(columns.prompt), columns.prompt, name, number))
-        outputs.append(_tokens(row.get(columns.output), columns.output, name, number))
+        prompts.append(tokens_of(row.get(columns.prompt), columns.prompt, name, number))
+        outputs.append(tokens_of(row.get(columns.output), columns.output, name, number))
     if not arrivals:
-        raise TraceFileError(f"{name} has no requests; expected columns for {_ROWS}.")
+        raise TraceFileError(f"{name} has no requests; expected columns for {ROWS}.")
     recorded = RecordedArrivals(
         arrival_s=tuple(time - arrivals[0] for time in arrivals),
         prompt_tokens=tuple(prompts),
         output_tokens=tuple(outputs),
     )
     return Trace(arrivals=recorded, unit=unit)
-
-
-def _unit(columns: _Columns, first: object) -> str:
-    """How the times are read, by the first of them."""
-    if isinstance(first, str) and not math.isnan(_date(first.strip())):
-        return f"{columns.arrival} was read as dates"
-    said = f"{columns.arrival} was read as {'seconds' if columns.scale == 1.0 else 'milliseconds'}"
-    if _ARRIVAL[columns.arrival] is not None:
-        return said
-    other, name = (
-        ("milliseconds", "timestamp_ms") if columns.scale == 1.0 else ("seconds", "timestamp_s")
-    )
-    return f"{said} (call it {name} if it is {other})"
 
 
 def _rows(stream: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, object], int | None]]:
@@ -215,62 +176,3 @@ def _cells(text: str, delimiter: str, name: str, number: int) -> list[str]:
         return next(csv.reader(io.StringIO(text), delimiter=delimiter), [])
     except csv.Error:
         raise TraceFileError(f"{name}, line {number}: is not a row of a CSV file.") from None
-
-
-def _columns(names: Sequence[str], file: str, number: int, *, is_json: bool) -> _Columns:
-    arrival = next((each for each in _ARRIVAL if each in names), None)
-    prompt = next((each for each in _PROMPT if each in names), None)
-    output = next((each for each in _OUTPUT if each in names), None)
-    if arrival is None or prompt is None or output is None:
-        missing = [
-            what
-            for what, found in (("arrival", arrival), ("prompt", prompt), ("output", output))
-            if found is None
-        ]
-        raise TraceFileError(
-            f"{file}, line {number}: no column for {' and '.join(missing)} in {', '.join(names)!r:.80}; "
-            f"expected one each for {_ROWS}."
-        )
-    scale = _ARRIVAL[arrival]
-    if scale is None:  # `timestamp` alone: traces of JSON lines print milliseconds
-        scale = 1e-3 if is_json else 1.0
-    return _Columns(arrival=arrival, prompt=prompt, output=output, scale=scale)
-
-
-def _time(value: object, columns: _Columns, file: str, number: int) -> float:
-    seconds = math.nan
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        seconds = float(value) * columns.scale if abs(value) < 1e18 else math.nan
-    elif isinstance(value, str) and len(value) <= _LONGEST_CELL:
-        try:
-            seconds = float(value) * columns.scale
-        except ValueError:
-            seconds = _date(value.strip())
-    if not (math.isfinite(seconds) and abs(seconds) < 1e12):
-        raise TraceFileError(
-            f"{file}, line {number}: {columns.arrival} must be seconds, milliseconds (where the name ends "
-            f"in _ms) or an ISO date; got {value!r:.60}."
-        )
-    return seconds
-
-
-def _date(text: str) -> float:
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        return math.nan
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
-
-
-def _tokens(value: object, column: str, file: str, number: int) -> int:
-    count: float = 0
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        count = value
-    elif isinstance(value, str) and len(value) <= _LONGEST_CELL and value.strip().isdecimal():
-        count = int(value)
-    if not (1 <= count <= MOST_TOKENS and count == int(count)):
-        raise TraceFileError(
-            f"{file}, line {number}: {column} must be a whole number of 1 to {MOST_TOKENS:,} tokens; "
-            f"got {value!r:.60}."
-        )
-    return int(count)

@@ -150,12 +150,7 @@ def turning_rate(points: Sequence[ServingComparison], of: Measure = "e2e") -> Tu
 
 
 def _gain(point: ServingComparison, of: Measure) -> Estimate | None:
-    gain = {
-        "e2e": point.gain_e2e,
-        "ttft": point.gain_ttft,
-        "tpot": point.gain_tpot,
-        "throughput": point.throughput_ratio,
-    }[of]
+    gain = point.throughput_ratio if of == "throughput" else point.gain(of)
     return gain if gain is not None and gain.value > 0.0 else None  # False for NaN
 
 

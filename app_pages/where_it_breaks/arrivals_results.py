@@ -21,6 +21,7 @@ from simulator.serving import (
     LatencyObjective,
     LoopName,
     PoissonArrivals,
+    Seen,
     ServingComparison,
     Workload,
     compare_serving,
@@ -213,7 +214,7 @@ def turning(points: tuple[ServingComparison, ...]) -> Turning:
 
 
 def times_spec(
-    points: tuple[ServingComparison, ...], of: charts.Seen, point: ServingComparison
+    points: tuple[ServingComparison, ...], of: Seen, point: ServingComparison
 ) -> dict[str, object]:
     """What requests wait for over the rate, as Vega-Lite."""
     return charts.times_over_rate(points, of=of, here=point).to_dict(validate=False)

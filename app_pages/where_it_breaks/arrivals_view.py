@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from analysis.serving.charts import SEEN, Seen
+from analysis.serving.charts import SEEN
 from analysis.serving.turning import Turning
 from app_pages import downloads
 from app_pages.controls import drawn_key, fresh_key
@@ -20,7 +20,7 @@ from app_pages.where_it_breaks import arrivals_words as words
 from app_pages.where_it_breaks.arrivals import Load
 from app_pages.where_it_breaks.view import metric
 from simulator import Estimate
-from simulator.serving import ServingComparison
+from simulator.serving import Seen, ServingComparison
 
 _PATIENCE_S = 0.3
 _SEEN_HELP = (

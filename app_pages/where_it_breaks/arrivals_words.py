@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import Literal, TypeAlias
 
-from analysis.serving.charts import Seen
 from analysis.serving.report import unstable_notes
 from app_pages.where_it_breaks.arrivals import Load
 from simulator import Estimate
-from simulator.serving import ServingComparison, ServingEstimates
+from simulator.serving import Seen, ServingComparison, ServingEstimates
 
 Kind: TypeAlias = Literal["gains", "even", "loses", "unstable"]
 
@@ -79,7 +78,7 @@ def _limit(limit: Estimate | None) -> str:
 def before_after(point: ServingComparison, of: Seen) -> str:
     """The mean time on both sides: "2.05 s → 1.00 s"."""
     return " → ".join(
-        "unstable" if side is None else seconds(_of(side, of).value)
+        "unstable" if side is None else seconds(side.mean_s(of).value)
         for side in (point.plain, point.speculative)
     )
 
@@ -151,7 +150,3 @@ def seconds(time: float) -> str:
     if time < 0.9995:
         return f"{1e3 * time:.3g} ms"
     return f"{time:.3g} s" if time < 999.5 else f"{time:,.0f} s"
-
-
-def _of(side: ServingEstimates, of: Seen) -> Estimate:
-    return {"e2e": side.e2e, "ttft": side.ttft, "tpot": side.tpot}[of].mean_s

@@ -17,6 +17,7 @@ from simulator.serving.limits import is_stable, stable_limit
 from simulator.serving.records import Counters, LatencyObjective, ServedRequests
 from simulator.serving.replications import (
     LatencyEstimate,
+    Seen,
     ServingEstimates,
     mean_of,
     ratio_of,
@@ -49,6 +50,7 @@ __all__ = [
     "PoissonArrivals",
     "PromptTable",
     "RecordedArrivals",
+    "Seen",
     "SeenLatency",
     "ServedRequests",
     "Server",

@@ -14,7 +14,7 @@ from simulator.serving.limits import (
     stable_limit,
 )
 from simulator.serving.records import LatencyObjective
-from simulator.serving.replications import ServingEstimates, ratio_of, replicate
+from simulator.serving.replications import Seen, ServingEstimates, ratio_of, replicate
 from simulator.serving.run import MOST_REQUESTS, LoopName, ServingRun, usual_warm_up
 from simulator.serving.server import Server
 from simulator.serving.workload import ClosedLoop, PoissonArrivals, RecordedArrivals, Workload
@@ -39,6 +39,10 @@ class ServingComparison:
     throughput_ratio: Estimate | None
     limit: Estimate | None
     plain_limit: Estimate | None
+
+    def gain(self, of: Seen) -> Estimate | None:
+        """The gain of one of the times that requests see; None where a side is missing."""
+        return {"e2e": self.gain_e2e, "ttft": self.gain_ttft, "tpot": self.gain_tpot}[of]
 
     @property
     def rate_per_s(self) -> float | None:

@@ -18,8 +18,8 @@ from simulator.serving.window import Window
 
 
 @dataclass(slots=True)
-class _Reading:
-    """An admitted request whose prompt is not read yet."""
+class _Admitted:
+    """A request that runs."""
 
     number: int
     arrival: float
@@ -28,7 +28,8 @@ class _Reading:
     output: int
     draft_s: float  # of the draft, per token of the prompt
     kept: Kept | None
-    read: int = 0
+    read: int = 0  # tokens of the prompt
+    first: float = math.nan  # when its first token came
 
 
 class Loop:
@@ -61,17 +62,14 @@ class Loop:
         self._in_system = users
         self.counters.arrived = users
         self._admitted = 0
-        self._reading: list[_Reading] = []
+        self._reading: list[_Admitted] = []  # whose prompt is not read yet
         size = server.most_running
-        self._decoding = 0
         self._held = 0  # tokens of all that decode
         self._left = np.zeros(size, dtype=np.int64)
         self._at = np.zeros(size, dtype=np.int64)  # tokens behind the first one
         self._row = np.arange(size)
         self._kept: Kept = np.zeros((size, 0), dtype=np.int16)
-        self._facts: list[tuple[int, float, float, float, int, int]] = [
-            (0, 0.0, 0.0, 0.0, 0, 0)
-        ] * size
+        self._slots: list[_Admitted] = []  # who decodes
         self._fresh: list[float] = []  # first tokens of measured requests since the last round
         self._old = 0  # measured requests that decoded in the last round too
 
@@ -82,7 +80,7 @@ class Loop:
             self._admit(alone=alone)
             if not self._window.left:
                 break
-            if self._decoding + len(self._reading):
+            if self._slots or self._reading:
                 if alone:
                     self._round()
                 else:
@@ -104,7 +102,7 @@ class Loop:
         end = self._now + seconds
         counters = self.counters
         counters.busy_s += seconds
-        counters.decoding_s += seconds * self._decoding
+        counters.decoding_s += seconds * len(self._slots)
         counters.in_system_s += seconds * self._in_system
         while self._next_s <= end:
             counters.in_system_s += end - self._next_s
@@ -119,12 +117,12 @@ class Loop:
 
     def _admit(self, *, alone: bool) -> None:
         free = self.server.most_running - len(self._reading)
-        while self._waiting and self._decoding < free and self._window.left:
+        while self._waiting and len(self._slots) < free and self._window.left:
             arrival = self._waiting.popleft()
             prompt, output, prompt_s, draft_s, kept = self.requests.take()
             number, admitted = self._admitted, self._now
             self._admitted += 1
-            request = _Reading(number, arrival, admitted, prompt, output, draft_s / prompt, kept)
+            request = _Admitted(number, arrival, admitted, prompt, output, draft_s / prompt, kept)
             if alone:
                 self._pass(prompt_s)
                 self._begin(request)
@@ -133,32 +131,23 @@ class Loop:
                 self._reading.append(request)
                 free -= 1
 
-    def _begin(self, request: _Reading) -> None:
+    def _begin(self, request: _Admitted) -> None:
         """The prompt is read: its pass emits the first token."""
         self.counters.prompts += 1
         self.counters.emitted += 1
-        now = self._now
-        facts = (
-            request.number,
-            request.arrival,
-            request.admitted,
-            now,
-            request.output,
-            request.prompt,
-        )
+        request.first = self._now
         if request.output == 1:
-            self._end(facts)
+            self._end(request)
             return
-        slot = self._decoding
-        self._decoding += 1
+        slot = len(self._slots)
+        self._slots.append(request)
         self._left[slot] = request.output - 1
         self._at[slot] = 0
         self._held += request.prompt + 1
-        self._facts[slot] = facts
         if request.kept is not None:
             self._store(int(self._row[slot]), request.kept, request.output - 1)
         if self._window.measures(request.number):
-            self._fresh.append(now)
+            self._fresh.append(request.first)
 
     def _store(self, row: int, kept: Kept, tokens: int) -> None:
         if tokens > self._kept.shape[1]:
@@ -170,7 +159,7 @@ class Loop:
         self._kept[row, :tokens] = kept[:tokens]
 
     def _round(self) -> None:
-        batch = self._decoding
+        batch = len(self._slots)
         gamma = self._lengths[batch]
         kept, drafted = self._verdicts(batch, gamma)
         self._pass(self._times.round_s(batch, drafted, self._held / batch))
@@ -178,7 +167,7 @@ class Loop:
 
     def _mixed_pass(self) -> None:
         """One pass for those who decode and, as far as the budget goes, for prompts in order."""
-        batch = self._decoding
+        batch = len(self._slots)
         gamma = self._lengths[batch]
         kept, drafted = self._verdicts(batch, gamma) if batch else (None, 0)
         tokens = self._times.tokens_of(batch, drafted)
@@ -249,27 +238,27 @@ class Loop:
         self._decoded_at = now
 
     def _leave(self, slot: int) -> None:
-        facts = self._facts[slot]
-        self._held -= facts[5] + facts[4]
-        self._decoding -= 1
-        last = self._decoding
+        request, moved = self._slots[slot], self._slots.pop()
+        last = len(self._slots)
         if slot != last:
             self._left[slot], self._at[slot] = self._left[last], self._at[last]
             self._row[slot], self._row[last] = self._row[last], self._row[slot]
-            self._facts[slot] = self._facts[last]
-        if self._window.measures(facts[0]):
+            self._slots[slot] = moved
+        self._held -= request.prompt + request.output
+        if self._window.measures(request.number):
             self._old -= 1
-        self._end(facts)
+        self._end(request)
 
-    def _end(self, facts: tuple[int, float, float, float, int, int]) -> None:
-        number, arrival, admitted, first, output, _ = facts
-        counters = self.counters
+    def _end(self, request: _Admitted) -> None:
+        counters, now = self.counters, self._now
         counters.finished += 1
-        counters.answered += output
-        counters.sojourn_s += self._now - arrival
-        if self._window.measures(number):
+        counters.answered += request.output
+        counters.sojourn_s += now - request.arrival
+        if self._window.measures(request.number):
             self._window.left -= 1
-            self.portions.request(arrival, admitted, first, self._now, output)
+            self.portions.request(
+                request.arrival, request.admitted, request.first, now, request.output
+            )
         if self._is_closed:
             self._waiting.append(self._now)
             counters.arrived += 1
@@ -281,10 +270,8 @@ class Loop:
         counters.clock_s = self._now
         self._window.close(counters, self._now)
         counters.sojourn_s += sum(self._now - arrival for arrival in self._waiting)
-        for request in self._reading:
+        for request in (*self._reading, *self._slots):
             counters.sojourn_s += self._now - request.arrival
-        for slot in range(self._decoding):
-            _, arrival, _, _, output, _ = self._facts[slot]
-            counters.sojourn_s += self._now - arrival
-            counters.running_tokens += output - int(self._left[slot])
+        emitted = (r.output - int(left) for r, left in zip(self._slots, self._left, strict=False))
+        counters.running_tokens += sum(emitted)
         self.portions.hand_on()

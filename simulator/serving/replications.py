@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -17,6 +18,10 @@ from simulator.serving.times_seen import SeenLatency
 from simulator.serving.workload import Workload
 
 MOST_REPLICATIONS = 1000
+
+
+Seen: TypeAlias = Literal["e2e", "ttft", "tpot"]
+"""What requests see of which a gain is said: the whole, the first token, a token behind it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +51,10 @@ class ServingEstimates:
     itl: LatencyEstimate
     e2e: LatencyEstimate
     waiting: LatencyEstimate
+
+    def mean_s(self, of: Seen) -> Estimate:
+        """The mean of one of the times that gains are of [s]."""
+        return {"e2e": self.e2e, "ttft": self.ttft, "tpot": self.tpot}[of].mean_s
 
     @classmethod
     def of(cls, runs: Sequence[ServingRun]) -> ServingEstimates:
