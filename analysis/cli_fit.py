@@ -27,7 +27,14 @@ from analysis.output import Cell, Format, emit
 from analysis.run_options import FigureFile, ResamplingSeed
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from analysis.fitting import RoundCosts
+
+_OWN = (
+    "Speedups are priced with the run's own times: cost ratio {c:.3g}, overhead {o:.3g}, V as measured up to "
+    "γ = {n}; --cost-ratio gives other costs."
+)
 
 
 def fit_command(
@@ -65,6 +72,11 @@ def fit_command(
         seed=seed,
     )
     fitted, observation, notes = found.fitted, found.observation, found.notes
+    own = (
+        _of_run(source, seed) if costs is None and source.is_dir() and not fitted.refusal else None
+    )
+    if own is not None:
+        costs, notes = own, (*notes, _OWN.format(c=own.cost_ratio, o=own.overhead, n=own.longest))
     if figure is not None:
         from analysis.fitting.figures import prediction_over_gamma  # noqa: PLC0415
         from analysis.runs.figures import save  # noqa: PLC0415
@@ -74,8 +86,8 @@ def fit_command(
         ("source", "stdin" if str(source) == STDIN else str(source)),
         ("gamma", observation.gamma),
         ("cost_ratio", cost_ratio),
-        ("verify_cost", verify_cost if costs is not None else None),
-        ("overhead", overhead if costs is not None else None),
+        ("verify_cost", verify_cost if cost_ratio is not None else None),
+        ("overhead", overhead if cost_ratio is not None else None),
         ("method", method),
         ("level", level),
         ("seed", seed),
@@ -83,6 +95,15 @@ def fit_command(
     report = fit_report(fitted, gammas, costs=costs, parameters=parameters)
     marked = () if fitted.refusal else cut_short(observation)
     emit(replace(report, notes=(*notes, *marked, *report.notes)), output)
+
+
+def _of_run(folder: Path, seed: int) -> RoundCosts | None:
+    from analysis.cli_runs import run_errors, summarized  # noqa: PLC0415
+    from analysis.runs.own_costs import costs_of_run  # noqa: PLC0415
+    from real_runs.runs.reading import read_run  # noqa: PLC0415
+
+    with run_errors():
+        return costs_of_run(summarized(read_run(folder), seed))
 
 
 def names_of(processes: str | None) -> tuple[str, ...] | None:

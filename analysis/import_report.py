@@ -167,7 +167,7 @@ def _all_notes(logs: tuple[ImportedLog, ...]) -> tuple[str, ...]:
 def _notes(log: ImportedLog) -> list[str]:
     skipped = f", {len(log.skipped)} skipped" if log.skipped else ""
     return [
-        f"{log.used:,} of {log.lines:,} lines were used{skipped}.",
+        f"{log.used:,} of {log.lines:,} lines {'was' if log.used == 1 else 'were'} used{skipped}.",
         f"acceptance rate: {log.definition}",
         *log.notes,
         *(() if log.groups is None else (groups_sentence(log.groups),)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import perf_counter_ns
 
+from real_runs.passed_on import PassedOn
 from real_runs.runs.measurement import StepRecord
 from simulator._checks import IntArray
 from simulator._inputs import depths_of
@@ -107,39 +108,25 @@ def timed_target(target: Target, watch: Stopwatch) -> Target:
     return TimedTarget(target, watch)
 
 
-class TimedTarget:
+class TimedTarget(PassedOn):
     """A target whose passes are timed as the target's."""
 
     def __init__(self, target: Target, watch: Stopwatch) -> None:
-        self._target = target
+        super().__init__(target)
         self._watch = watch
-
-    @property
-    def vocabulary(self) -> int:
-        """As the target's."""
-        return self._target.vocabulary
-
-    @property
-    def context(self) -> int | None:
-        """As the target's."""
-        return self._target.context
 
     def start(self, prompt: IntArray) -> Logits:
         """As the target's; prefill."""
-        logits = self._target.start(prompt)
+        logits = super().start(prompt)
         self._watch.prompt_read()
         return logits
 
     def extend(self, tokens: IntArray) -> Logits:
         """As the target's, timed as a pass over that many tokens."""
         before = self._watch.now()
-        logits = self._target.extend(tokens)
+        logits = super().extend(tokens)
         self._watch.target_pass(len(tokens), self._watch.now() - before)
         return logits
-
-    def rollback(self, count: int) -> None:
-        """As the target's."""
-        self._target.rollback(count)
 
 
 class TimedTreeTarget(TimedTarget):
@@ -159,35 +146,17 @@ class TimedTreeTarget(TimedTarget):
         self._target.keep(rows)
 
 
-class TimedDraftModel:
+class TimedDraftModel(PassedOn):
     """The model inside a drafter, its passes timed as forwards of the draft."""
 
     def __init__(self, model: Target, watch: Stopwatch) -> None:
-        self._model = model
+        super().__init__(model)
         self._watch = watch
-
-    @property
-    def vocabulary(self) -> int:
-        """As the model's."""
-        return self._model.vocabulary
-
-    @property
-    def context(self) -> int | None:
-        """As the model's."""
-        return self._model.context
-
-    def start(self, prompt: IntArray) -> Logits:
-        """As the model's; prefill."""
-        return self._model.start(prompt)
 
     def extend(self, tokens: IntArray) -> Logits:
         """As the model's, timed as one forward."""
         before = self._watch.now()
-        logits = self._model.extend(tokens)
+        logits = super().extend(tokens)
         self._watch.forwards += 1
         self._watch.forward_ns += self._watch.now() - before
         return logits
-
-    def rollback(self, count: int) -> None:
-        """As the model's."""
-        self._model.rollback(count)

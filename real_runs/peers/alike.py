@@ -13,6 +13,7 @@ import numpy as np
 
 from real_runs.drafters.prompt_lookup import PromptLookup
 from real_runs.engines.assisted.rounds import AssistedRound, table_of
+from real_runs.passed_on import PassedOn
 from real_runs.peers.result import Counts
 from simulator._checks import IntArray
 from simulator.generation import Generation, Round
@@ -21,40 +22,22 @@ from simulator.rules import Picked
 from simulator.sampling import Sampling
 
 
-class PromptWithoutItsLast:
+class PromptWithoutItsLast(PassedOn):
     """A target whose prompt lacks its last token, which it then emits: the next pass is the first round.
 
     Decode `prompt[:-1]`, with one token more at most; the text begins with prompt[-1].
     """
 
     def __init__(self, target: Target, last: int) -> None:
-        self._target = target
+        super().__init__(target)
         self._last = last
-
-    @property
-    def vocabulary(self) -> int:
-        """As the target's."""
-        return self._target.vocabulary
-
-    @property
-    def context(self) -> int | None:
-        """As the target's."""
-        return self._target.context
 
     def start(self, prompt: IntArray) -> Logits:
         """Read the prompt; all probability is on the token that it lacks."""
-        self._target.start(prompt)
+        super().start(prompt)
         row = np.full(self.vocabulary, -np.inf, dtype=np.float32)
         row[self._last] = 0.0
         return row
-
-    def extend(self, tokens: IntArray) -> Logits:
-        """As the target's."""
-        return self._target.extend(tokens)
-
-    def rollback(self, count: int) -> None:
-        """As the target's."""
-        self._target.rollback(count)
 
 
 class EarliestLookup(PromptLookup):
