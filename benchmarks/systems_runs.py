@@ -3,10 +3,9 @@
     python benchmarks/systems_runs.py             prints the table of the kept runs
     python benchmarks/systems_runs.py --measure   measures them afresh, alone on the machine
 
-Every run is one of `specdec measure`, with plain decoding of its own between the drafted requests.
-The runs follow each other, and the machine's pace may change between them: compare speedups with the time per
-token beside them. (Taking turns in threads of one process doubles the cost of passes over several tokens: each
-thread has a team of workers of its own, which then sleep between the layers.)
+Every run is one of `specdec measure`, with plain decoding of its own between the drafted requests. The
+runs take turns request by request (`taking_turns.py`), greedy ones and those at temperature 1 each among
+themselves, so that their speedups and times can be compared.
 """
 
 from __future__ import annotations
@@ -15,11 +14,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+
+from taking_turns import take_turns
 
 DATA = Path(__file__).parents[1] / "real_runs" / "data"
 RUNS, SAMPLED_RUNS = DATA / "systems", DATA / "systems_t1"
-THREADS = 2
+OWN = ("--threads", "2")
 TINY = ("--target", "tiny", "--prompts", "varied", "--max-tokens", "128")
 COMMANDS: dict[str, tuple[str, ...]] = {
     "draft-model": (*TINY, "--drafter", "draft_model", "--gamma", "3,6"),
@@ -43,27 +45,25 @@ def commands() -> dict[Path, tuple[str, ...]]:
     return {RUNS / name: options for name, options in COMMANDS.items()} | warm
 
 
-def measure_again(folder: Path) -> None:
-    """Measure a run afresh and put it in the place of the old one."""
-    program = [str(Path(sys.executable).with_name("specdec")), "measure"]
+def measure_again(folders: Sequence[Path]) -> None:
+    """Measure runs afresh, in turns, and put them in the place of the old ones."""
     with tempfile.TemporaryDirectory() as work:
-        fresh = Path(work) / folder.name
-        options = [*commands()[folder], "--threads", str(THREADS), "--out", str(fresh)]
-        subprocess.run([*program, *options], check=True)
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(fresh, folder, ignore=shutil.ignore_patterns("lock"))
+        fresh = {folder: Path(work) / folder.name for folder in folders}
+        take_turns(
+            [("measure", *commands()[f], *OWN, "--out", str(out)) for f, out in fresh.items()]
+        )
+        for folder, out in fresh.items():
+            shutil.rmtree(folder, ignore_errors=True)
+            shutil.copytree(out, folder, ignore=shutil.ignore_patterns("lock"))
 
 
 def main() -> None:
-    folders = [*commands()]
-    if "--measure" in sys.argv[1:]:
-        for folder in folders:
-            measure_again(folder)
     report = [str(Path(sys.executable).with_name("specdec")), "report"]
     for runs in (RUNS, SAMPLED_RUNS):
-        subprocess.run(
-            [*report, *(str(folder) for folder in folders if folder.parent == runs)], check=True
-        )
+        folders = [folder for folder in commands() if folder.parent == runs]
+        if "--measure" in sys.argv[1:]:
+            measure_again(folders)
+        subprocess.run([*report, *map(str, folders)], check=True)
 
 
 if __name__ == "__main__":
