@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q install -c constraints.txt
 SETUP := pyproject.toml constraints.txt
 
-.PHONY: help run app real-model test test-browser lint notebook bench screenshots wheel clean
+.PHONY: help run app real-model test test-browser lint notebook docs bench screenshots wheel clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,11 @@ lint: $(VENV)/.dev ## Linter, formatter and types
 notebook: $(VENV)/.test ## Execute the notebooks
 	@$(BIN)/python -m pytest tests/test_notebooks.py
 
+# Notebooks run while it builds. -n: a name in a page that leads nowhere is a warning, and -W makes errors of all.
+docs: $(VENV)/.docs ## Build the documentation into docs/_build/html, warnings as errors
+	@OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -n -q -d docs/_build/doctrees docs docs/_build/html
+	@$(BIN)/python docs/check_built.py docs/_build/html
+
 bench: $(VENV)/.browser $(VENV)/.real-model ## Measure the speed claims and rewrite their tables (needs Chromium)
 	@$(BIN)/python benchmarks/run.py --write --app --models --measure
 
@@ -48,7 +53,7 @@ wheel: $(VENV)/.dev ## Build the wheel and check what is in it
 	@$(BIN)/python .ci/check_wheel.py dist
 
 clean: ## Remove the virtual environment and everything generated
-	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist docs/_build docs/notebooks docs/reference/*/ .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV)
@@ -58,7 +63,7 @@ $(VENV)/.base: $(VENV)/bin/python $(SETUP)
 	@$(PIP) -e .
 	@touch $@
 
-$(VENV)/.app $(VENV)/.real $(VENV)/.test $(VENV)/.browser $(VENV)/.dev: $(VENV)/.%: $(VENV)/.base
+$(VENV)/.app $(VENV)/.real $(VENV)/.test $(VENV)/.browser $(VENV)/.docs $(VENV)/.dev: $(VENV)/.%: $(VENV)/.base
 	@echo "Installing the $* extra ..." >&2
 	@$(PIP) -e ".[$*]"
 	@touch $@

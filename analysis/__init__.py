@@ -69,6 +69,8 @@ if typing.TYPE_CHECKING:
         process_survival,
         process_tokens_per_round,
     )
+    from analysis.published.families import published_families
+    from analysis.published.report import published_report
     from analysis.published_load.report import published_load_report
     from analysis.round_time import PassTime, pass_time
     from analysis.runs.prediction import RunSummary, summarize_run
@@ -234,7 +236,9 @@ __all__ = [
     "process_law",
     "process_survival",
     "process_tokens_per_round",
+    "published_families",
     "published_load_report",
+    "published_report",
     "read_arrivals",
     "request_latency",
     "round_cost",
@@ -319,6 +323,8 @@ _HOMES = {
     "analysis.planning.result": "Plan",
     "analysis.planning.schedule": "Schedule Span",
     "analysis.process_laws": "ProcessLaw process_law process_survival process_tokens_per_round",
+    "analysis.published.families": "published_families",
+    "analysis.published.report": "published_report",
     "analysis.published_load.report": "published_load_report",
     "analysis.runs.prediction": "RunSummary summarize_run",
     "analysis.serving.expected": "OneSlot one_slot one_slot_of saturated_plain_rate",

@@ -140,24 +140,6 @@ def one_cheap_pass() -> Judgement:
     )
 
 
-def same_family() -> Judgement:
-    """Whether drafts of the target's family work best: no published pair here varies the family alone."""
-    rows = {
-        row.draft.split()[0]: row.p
-        for row in published_rows("Leviathan et al. 2023", "Tables 2+4")
-        if row.task == "EnDe" and row.temperature == "0" and row.p is not None
-    }
-    inside = ", ".join(f"{draft} {p:g}" for draft, p in rows.items())
-    return Judgement(
-        claim="same family drafts best",
-        says="drafts of the target's family are accepted more",
-        verdict="not yet judged",
-        finding="open: needs drafts of several families measured on one target. p is Σ min(P, Q) of the two "
-        f"models, whatever their families; within one it moves too ({inside}, all for T5-XXL). No published "
-        "table here varies the family alone, and one vocabulary is a matter of the method, not of acceptance.",
-    )
-
-
 def _on_tree(rates: Rates) -> float:
     """Tokens per round of Medusa's published tree; guesses without a rate are never right."""
     rows = [(*row, *(0.0,) * (_RANKS - len(row))) for row in rates]

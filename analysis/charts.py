@@ -15,7 +15,7 @@ import pandas as pd
 
 from analysis.curve import over_gamma
 from analysis.exact import round_law
-from analysis.palette import BEST, EXACT, PLAIN, SIMULATED, YOURS
+from analysis.palette import ABOVE, BEST, EXACT, PLAIN, SIMULATED, YOURS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +39,7 @@ def tokens_histogram(table: AcceptanceTable, strategy: Strategy) -> alt.LayerCha
         }
     )
     top = step_above(max(*shares, *law.pmf), (0.25, 0.5, 0.75, 1.0))
+    often = int(np.argmax(shares))
     base = alt.Chart(rows).encode(
         x=alt.X("tokens:O", title="Tokens in a round", axis=alt.Axis(labelAngle=0)),
         y=alt.Y(
@@ -62,6 +63,8 @@ def tokens_histogram(table: AcceptanceTable, strategy: Strategy) -> alt.LayerCha
         description=(
             f"Histogram of tokens per round for {table.rounds} simulated rounds of "
             f"{table.depths} drafted tokens, with the exact probabilities as diamonds. "
+            f"Most often a round gives {tokens[often]}: {shares[often]:.1%} of them, exactly "
+            f"{law.pmf[often]:.1%}. "
             f"Simulated mean {table.tokens_per_round}, exact mean {law.tokens_per_round:.4f}."
         ),
     )
@@ -116,16 +119,17 @@ def speedup_over_gamma(
         line.encode(x=x, y=y, tooltip=tooltip),
         _only(points, names[0]).mark_point(filled=True, size=320, opacity=1.0),
         _only(points, names[1]).mark_point(
-            filled=True, size=120, opacity=1.0, stroke="white", strokeWidth=1
+            filled=True, size=120, opacity=1.0, stroke=ABOVE, strokeWidth=1
         ),
     ]
     return alt.LayerChart(layer=layers).properties(
         height=_HEIGHT,
         title="Speedup over draft length",
         description=(
-            f"Line of the speedup over draft lengths 0 to {last}, at p = {p:g} and cost ratio "
-            f"{cost_ratio:g}; {names[0]}; {names[1]}. A dashed line marks plain decoding at 1; "
-            "the shaded lengths are within 1 % of the best."
+            f"Speedup over draft lengths 0 to {last}, at p = {p:g} and cost ratio {cost_ratio:g}; "
+            f"{names[0]}; {names[1]}. It lies between {min(values):.2f} and {max(values):.2f}, "
+            f"{said_above_one(range(1, last + 1), values[1:])}. A dashed line marks plain decoding "
+            "at 1; the shaded lengths are within 1 % of the best."
         ),
     )
 
@@ -140,7 +144,8 @@ def acceptance_by_depth(
         if not math.isnan(estimate.value)  # a depth that was never tested
     ]
     words = ", ".join(f"{depth}: {estimate}" for depth, estimate in enumerate(by_depth, start=1))
-    return _by_depth(rows, pooled, f"with 95 % intervals: {words}")
+    together = "" if pooled is None else f". All depths together, dashed: {pooled:.3f}"
+    return _by_depth(rows, pooled, f"with 95 % intervals: {words}{together}")
 
 
 def acceptance_ranges(by_depth: Sequence[tuple[float, float]]) -> alt.LayerChart:
@@ -183,7 +188,7 @@ def _by_depth(
     return alt.LayerChart(layer=layers).properties(
         height=_HEIGHT,
         title="Acceptance by depth",
-        description=f"Acceptance of tested tokens by depth, {words}",
+        description=f"Acceptance of tested tokens by depth, {words}.",
     )
 
 
@@ -214,6 +219,24 @@ def flat_band(flat: Sequence[int]) -> list[alt.Chart]:
 
 def _best_name(gamma: int, value: float) -> str:
     return f"best: γ = {gamma}, {value:.2f}×" if gamma else "best: no draft, 1.00×"
+
+
+def said_above_one(at: Sequence[float], values: Sequence[float], name: str = "γ = ") -> str:
+    """Where a curve lies above 1, which is where it pays.
+
+    >>> said_above_one([1, 2, 3], [0.9, 1.2, 1.1]), said_above_one([1, 2], [0.9, 0.8])
+    ('above 1 from γ = 2 to 3', 'nowhere above 1')
+    """
+    above = [x for x, value in zip(at, values, strict=True) if value > 1.0]
+    if not above:
+        return "nowhere above 1"
+    if len(above) == len(at):
+        return f"above 1 everywhere from {name}{at[0]:g} to {at[-1]:g}"
+    if len(above) == 1:
+        return f"above 1 at {name}{above[0]:g} only"
+    first, last = above[0], above[-1]
+    gap = any(v <= 1.0 for x, v in zip(at, values, strict=True) if first <= x <= last)
+    return f"above 1 {'in places ' if gap else ''}from {name}{first:g} to {last:g}"
 
 
 def step_above(value: float, steps: Sequence[float]) -> float:

@@ -17,6 +17,7 @@ import typer
 
 from analysis import (
     cli_compare,
+    cli_embed,
     cli_explain,
     cli_load,
     cli_logs,
@@ -226,13 +227,14 @@ def _sample(strategy: Strategy, rounds: int, seed: int, *, counts: bool) -> Acce
 
 def _method(counts: bool, table_file: Path | None) -> str:  # noqa: FBT001
     if table_file is not None:
-        return f"table {table_file}"
+        return f"table {'of stdin' if str(table_file) == '-' else table_file}"
     return "binomial counts" if counts else "flipped tokens"
 
 
 COMMANDS = (
     cli_logs,
     cli_compare,
+    cli_embed,
     cli_explain,
     cli_pass_cost,
     cli_load,

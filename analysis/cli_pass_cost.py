@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from analysis.cli_published import published_command
 from analysis.deployment_options import (
     HardwareText,
     KvBits,
@@ -142,10 +143,3 @@ def _too_large(costs: Costs, weight_bits: float) -> list[str]:
     if size <= room:
         return []
     return [f"The weights do not fit the machine: {gigabytes(size)} of {gigabytes(room)}."]
-
-
-def published_command(output: OutputFormat = Format.TABLE) -> None:
-    """Published speedups under load, and tokens per round of heads and trees, beside what their inputs give."""
-    from analysis.published_load.report import published_load_report  # noqa: PLC0415
-
-    emit(published_load_report(), output)

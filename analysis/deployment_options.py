@@ -96,7 +96,8 @@ StepFile = Annotated[
         "--steps",
         metavar="FILE",
         help="Measured step times to fit the costs from: CSV (batch, tokens, context, seconds), "
-        "SGLang's bench jsonl, or a run folder of `measure`.",
+        "the JSON of benchmarks/gpu.py, SGLang's bench jsonl, or a run folder of `measure`. A --draft whose "
+        "steps are not in it needs --target and --hardware too, or its cost_ratio.",
     ),
 ]
 WeightBits = Annotated[float, typer.Option(help="Bits per weight of the target.")]

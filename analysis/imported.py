@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from analysis.by_unit import UnitIntervals, unit_intervals
 from analysis.doctor import Diagnosis, diagnose
 from analysis.groups import Groups
 from analysis.import_report import ImportedLog
 from analysis.log_summary import LogSummary, summarize
-from simulator import Counts, Observation, ReportedRatio
+from simulator import CountedUnit, Counts, Estimate, Observation, ReportedRatio
 
 
 class SkippedLine(Protocol):
@@ -53,6 +54,10 @@ class ReadLog(Protocol):
         """Lines that counted."""
 
     @property
+    def units(self) -> Sequence[CountedUnit]:
+        """Requests or intervals, as far as the text tells them apart."""
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What was summed, inferred, or is missing."""
 
@@ -77,13 +82,31 @@ def summary_of(
     positions = any(ratio.quantity == "survival" for ratio in reading.printed)
     if reading.counts is None and not positions:  # nothing else says how long drafts were
         gamma = observation.gamma
-    return summarize(
+    summary = summarize(
         reading.counts,
         printed=reading.printed,
         gamma=gamma,
         cost_ratio=cost_ratio,
         verify_cost=verify_cost,
         overhead=overhead,
+    )
+    errors = unit_intervals(observation)
+    return summary if errors is None else _with_errors(summary, errors)
+
+
+def _with_errors(summary: LogSummary, errors: UnitIntervals) -> LogSummary:
+    """The summary with the errors of whole requests in place of those of rounds."""
+    tokens = summary.tokens_per_round
+    if tokens is None:
+        return summary
+    tokens = Estimate(value=tokens.value, se=errors.tokens_se)
+    summary = replace(summary, tokens_per_round=tokens, by_unit=errors)
+    if summary.round_cost is not None and summary.speedup is not None:
+        summary = replace(summary, speedup=tokens.scaled(1.0 / summary.round_cost))
+    if errors.p is None or summary.p is None:
+        return summary
+    return replace(
+        summary, p=errors.p, p_interval=errors.p.interval, p_by_depth=errors.p_by_depth
     )
 
 
@@ -113,4 +136,5 @@ def imported_log(
         skipped=tuple(f"line {entry.line}: {entry.reason}" for entry in reading.skipped),
         diagnosis=diagnosis,
         groups=groups,
+        units=len(reading.units),
     )

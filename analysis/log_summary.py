@@ -6,6 +6,7 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
+from analysis.by_unit import UnitIntervals
 from analysis.converting import equivalent_p
 from analysis.formulas import expected_tokens, round_cost
 from analysis.ratio_summary import ratio_bounds
@@ -30,7 +31,7 @@ class LogSummary:
     `formula_tokens` is E(p, gamma) over `p_range`; `naive_tokens` is what the closed form promises
     when accepted / drafted is mistaken for p; `equivalent_p` explains accepted / drafted if every
     draft had gamma tokens. `draft_length` is the mean, drafted / rounds; `round_cost` and `speedup`
-    use it.
+    use it. `by_unit` are the errors of a log that tells requests apart; all intervals are then those.
     """
 
     rounds: int | None
@@ -50,6 +51,7 @@ class LogSummary:
     equivalent_p: float | None
     round_cost: float | None = None
     speedup: Estimate | None = None
+    by_unit: UnitIntervals | None = None
 
 
 def summarize(

@@ -48,7 +48,7 @@ VerifyCostText = Annotated[
 ]
 TableFile = Annotated[
     Path | None,
-    typer.Option(help="Check this table (JSON of `simulate` or `import`) instead of a new run."),
+    typer.Option(help="Check this table (JSON of `simulate` or `import`; - is stdin) instead of a new run."),
 ]
 PrefillShare = Annotated[
     float, typer.Option(help="Share of a plain request's time that is prefill.")

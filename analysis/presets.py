@@ -62,8 +62,8 @@ def _leviathan(draft: str, temperature: str) -> Preset:
         for row in published_rows(LEVIATHAN, "Tables 2+4")
         if row.draft.startswith(draft) and row.task == "EnDe" and row.temperature == temperature
     )
-    if row.p is None or row.cost_ratio is None:
-        raise ValueError(f"published.csv must give p and cost_ratio for {draft}; got neither.")
+    if row.p is None or row.cost_ratio is None or row.gamma is None:
+        raise ValueError(f"published.csv must give p, gamma and cost_ratio for {draft}.")
     return Preset(
         name=f"{draft} drafts for T5-XXL, T = {temperature}",
         p=row.p,
@@ -86,6 +86,8 @@ def _chinchilla() -> Preset:
         if row.task.startswith("XSum") and row.temperature == "0"
     )
     plain, speculative, draft = _times(row)
+    if row.gamma is None:
+        raise ValueError(f"published.csv must give gamma for {row.source}.")
     cost_ratio = draft / plain
     tokens = plain / speculative * float(round_cost(row.gamma, cost_ratio))
     return Preset(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from typing import BinaryIO
 
 from simulator import AcceptanceTable
 
@@ -17,12 +19,20 @@ _LARGEST = 1_000_000  # bytes; a table of 10,000 depths is a tenth of it
 
 
 def read_table(path: Path) -> AcceptanceTable:
-    """The AcceptanceTable under "table" in a report of `simulate` or `import`.
+    """The AcceptanceTable under "table" in a report of `simulate` or `import`; - is stdin.
 
     Raises TableFileError naming the file and what is missing or wrong; OSError if it cannot be opened.
     """
-    with path.open("rb") as stream:
-        text = stream.read(_LARGEST + 1)
+    if str(path) != "-":
+        with path.open("rb") as stream:
+            return _table_in(stream, str(path))
+    if sys.stdin is None:
+        raise TableFileError("stdin is closed; there is nothing to read.")
+    return _table_in(sys.stdin.buffer, "stdin")
+
+
+def _table_in(stream: BinaryIO, path: str) -> AcceptanceTable:
+    text = stream.read(_LARGEST + 1)
     if len(text) > _LARGEST:
         raise TableFileError(f"{path}: a table file must be at most {_LARGEST:,} bytes.")
     try:

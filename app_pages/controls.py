@@ -155,7 +155,7 @@ def _preset_row() -> None:
     if here in names:
         preset = names[here]
         source = f"[{preset.source}]({preset.url})" if preset.url else preset.source
-        st.caption(f"{preset.note} Source: {source}.")
+        st.markdown(f":small[{preset.note} Source: {source}.]")  # a link in a caption is too faint
 
 
 def _matches(preset: Preset) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app_pages import downloads, formula, state
+from app_pages import chart, downloads, formula, live_panel, state
 from app_pages.controls import controls
 from app_pages.monte_carlo import panel
+from app_pages.questions.asking import ask
+from app_pages.questions.formula import EXPLORE
 from app_pages.results import closed_form, gamma_table, speedup_spec, verdict
 from app_pages.state import Settings
 
@@ -40,7 +42,9 @@ def page() -> None:
         _table(settings)
     with right:
         panel()
-    _explanations()
+    live_panel.panel(settings)
+    ask("explore", EXPLORE, settings)
+    _assumptions()
 
 
 def _verdict(settings: Settings) -> None:
@@ -83,7 +87,7 @@ def _break_even(settings: Settings) -> str:
 
 
 def _speedup(settings: Settings) -> None:
-    st.vega_lite_chart(speedup_spec(settings), width="stretch", key="speedup_chart")
+    chart.show(speedup_spec(settings), key="speedup_chart", beside="the table over γ below")
 
 
 def _table(settings: Settings) -> None:
@@ -109,16 +113,7 @@ def _table(settings: Settings) -> None:
         )
 
 
-def _explanations() -> None:
-    with st.expander("Try these", icon=":material/lightbulb:"):
-        st.markdown(
-            "1. Pull p from 0.95 down. Where does the best γ fall to 1, and where does nothing pay?\n"
-            "2. Set c to 0. Why does a longer draft never hurt now, and what would make it hurt?\n"
-            "3. Raise V to 1.5, as on a busy server. Which presets still pay?\n"
-            "4. Look at *accepted / drafted* in the table: p is the same in every row. "
-            "What would a rising γ make you believe about your draft?\n"
-            "5. Go down to 1,000 rounds and press *New seed* a few times. How far off is one run?"
-        )
+def _assumptions() -> None:
     with st.expander("Assumptions and limits", icon=":material/rule:"):
         st.markdown(
             "- **One p for every token.** Real text has easy and hard stretches; acceptance then "

@@ -10,12 +10,14 @@ import altair as alt
 import pandas as pd
 
 from analysis.charts import colours
-from analysis.palette import EXACT, PLAIN, SIMULATED, YOURS
+from analysis.palette import ABOVE, DRAFT, OVERHEAD, PLAIN, VERIFICATION, YOURS
 
 BlockKind: TypeAlias = Literal["plain pass", "draft step", "overhead", "checking pass"]
 PLAIN_LANE, SPECULATIVE_LANE = "professor alone", "student + professor"
 _KINDS: tuple[BlockKind, ...] = ("plain pass", "draft step", "overhead", "checking pass")
-_KIND_COLOURS = [PLAIN, SIMULATED, "#CC79A7", EXACT]
+_KIND_COLOURS = [PLAIN, DRAFT, OVERHEAD, VERIFICATION]
+_THICK: dict[BlockKind, int] = dict(zip(_KINDS, (44, 30, 16, 44), strict=True))
+"""Of a block [pixels]: thickness says its kind, where colour does not."""
 _GAP = 0.0025  # of the axis, between neighbouring blocks
 
 
@@ -51,11 +53,12 @@ def round_timeline(
                 "end": block.end,
                 "edge": max(block.end - _GAP * end, block.start),
                 "middle": (block.start + block.end) / 2,
+                "thick": _THICK[block.kind],
                 "label": f"+{block.tokens}" if block.tokens and label_tokens else "",
             }
             for block in blocks
         ],
-        columns=["lane", "kind", "start", "end", "edge", "middle", "label"],
+        columns=["lane", "kind", "start", "end", "edge", "middle", "thick", "label"],
     )
     named = dict(zip(_KINDS, _KIND_COLOURS, strict=True))
     if not overhead:
@@ -81,6 +84,7 @@ def round_timeline(
             x2="edge:Q",
             y=lanes,
             color=colours(list(named), list(named.values()), field="kind"),
+            size=alt.Size("thick:Q", scale=None, legend=None),
             tooltip=[
                 "lane:N",
                 "kind:N",
@@ -91,7 +95,7 @@ def round_timeline(
     )
     text = (
         alt.Chart(rows)
-        .mark_text(color="white", fontWeight="bold", fontSize=13)
+        .mark_text(color=ABOVE, fontWeight="bold", fontSize=13)
         .encode(x="middle:Q", y=lanes, text="label:N")
     )
     clock = (
@@ -102,8 +106,9 @@ def round_timeline(
     return alt.LayerChart(layer=[bars, text, clock]).properties(
         height=250,
         description=(
-            f"Two lanes over {end:.2f} target steps, the clock at {now:.2f}. "
+            f"Two lanes over {end:.2f} plain target steps, the clock at {now:.2f}. "
             f"{_arrived(blocks, PLAIN_LANE)}; {_arrived(blocks, SPECULATIVE_LANE)}."
+            f"{_latest(blocks)}"
         ),
     )
 
@@ -111,3 +116,12 @@ def round_timeline(
 def _arrived(blocks: Sequence[LaneBlock], lane: str) -> str:
     tokens = sum(block.tokens for block in blocks if block.lane == lane)
     return f"{lane}: {tokens} tokens"
+
+
+def _latest(blocks: Sequence[LaneBlock]) -> str:
+    """What student and professor did last."""
+    ours = [block for block in blocks if block.lane == SPECULATIVE_LANE]
+    if not ours:
+        return ""
+    last = max(ours, key=lambda block: block.end)
+    return f" The last block there is a {last.kind} from {last.start:.2f} to {last.end:.2f}."

@@ -5,14 +5,16 @@ from __future__ import annotations
 import streamlit as st
 
 from analysis.checking import z_limit
-from app_pages import downloads, snippets, state
+from app_pages import chart, downloads, sharing, snippets, state
 from app_pages.controls import number, show_problem
 from app_pages.results import MonteCarlo, closed_form, histogram_spec, histogram_table, monte_carlo
+from app_pages.safety_net import net
 from app_pages.state import ROUNDS, ROUNDS_FIELD, SEED, Settings
 from simulator import Estimate
 
 
 @st.fragment
+@net()
 def panel() -> None:
     """Rounds, seed, the histogram and how far the sample lies from the closed form."""
     settings = state.current()
@@ -20,11 +22,12 @@ def panel() -> None:
     show_problem()
     _inputs()  # before their values are used: they may come from the address
     rounds, seed = int(state.value_of(ROUNDS_FIELD)), int(state.value_of(SEED))
-    above.vega_lite_chart(
-        histogram_spec(settings.p, settings.gamma, rounds, seed),
-        width="stretch",
-        key="histogram_chart",
-    )
+    with above:
+        chart.show(
+            histogram_spec(settings.p, settings.gamma, rounds, seed),
+            key="histogram_chart",
+            table=lambda: histogram_table(settings.p, settings.gamma, rounds, seed),
+        )
     sample = monte_carlo(settings, rounds, seed)
     _metrics(settings, sample)
     _take_along(settings, rounds, seed)
@@ -43,11 +46,12 @@ def _inputs() -> None:
             help=ROUNDS_FIELD.help,
         )
         number(SEED, width=130)
-        st.button("New seed", icon=":material/casino:", on_click=_next_seed)
-
-
-def _address() -> str:
-    return (st.context.url or "").split("?")[0].rstrip("/")
+        st.button(
+            "New seed",
+            icon=":material/casino:",
+            on_click=_next_seed,
+            help="Other coin flips, the same settings: how far two runs lie apart.",
+        )
 
 
 def _next_seed() -> None:
@@ -103,15 +107,7 @@ def _take_along(settings: Settings, rounds: int, seed: int) -> None:
             file_name="specdec.json",
             words="Settings, closed form, counts and check.",
         )
-        with st.popover("Share", icon=":material/link:"):
-            st.write("The address bar holds these settings. To copy:")
-            st.code(f"{_address()}/{state.share_query()}", language=None, wrap_lines=True)
-    with st.expander("The numbers behind the histogram", icon=":material/table_chart:"):
-        st.dataframe(
-            histogram_table(settings.p, settings.gamma, rounds, seed),
-            hide_index=True,
-            key="histogram_numbers",
-        )
+        sharing.popover(sharing.link())
     with st.expander(
         "The same in Python and on the command line", expanded=True, icon=":material/terminal:"
     ):

@@ -7,8 +7,11 @@ import time
 
 import streamlit as st
 
-from app_pages import lanes, sheet, state, story
+from app_pages import chart, lanes, sharing, sheet, state, story
 from app_pages.controls import controls, number, show_problem
+from app_pages.questions.asking import ask
+from app_pages.questions.formula import ONE_ROUND
+from app_pages.safety_net import net
 from app_pages.state import SEED, Settings
 from app_pages.story import Step
 
@@ -29,6 +32,7 @@ def page() -> None:
         controls()
     playing = st.session_state.get("playing", False)
     st.fragment(run_every=_PACE_S if playing else None)(_player)(ticking=playing)
+    ask("one_round", ONE_ROUND, state.current())
 
 
 def _summary(now: Settings) -> str:
@@ -36,6 +40,7 @@ def _summary(now: Settings) -> str:
     return text if now.at_article else f"{text}, V = {now.verify_cost:g}, overhead {now.overhead:g}"
 
 
+@net()
 def _player(*, ticking: bool) -> None:
     settings = state.current()
     bar = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
@@ -44,6 +49,7 @@ def _player(*, ticking: bool) -> None:
     )
     with bar:
         number(SEED, width=130)
+        share = st.container(width="content")
     show_problem()
     lengths = story.draw_lengths(settings, int(state.value_of(SEED)))
     steps = story.tell(settings, lengths)
@@ -54,6 +60,8 @@ def _player(*, ticking: bool) -> None:
     _advance(last, ticking=ticking)
     at = st.slider("Step", 0, last, key="step", help="Every step has its own address.")
     _write_address(at)
+    with share:
+        sharing.popover(sharing.link({"step": str(at)} if at else {}))
     with buttons:
         _buttons(steps, at)
     _scene(settings, steps, steps[at])
@@ -89,7 +97,14 @@ def _advance(last: int, *, ticking: bool) -> None:
 def _buttons(steps: tuple[Step, ...], at: int) -> None:
     last = len(steps) - 1
     playing = st.session_state.get("playing", False)
-    st.button("Back", icon=":material/arrow_back:", disabled=at == 0, on_click=_go, args=(at - 1,))
+    st.button(
+        "Back",
+        icon=":material/arrow_back:",
+        disabled=at == 0,
+        on_click=_go,
+        args=(at - 1,),
+        help="One step back.",
+    )
     st.button(
         "Next",
         icon=":material/arrow_forward:",
@@ -97,6 +112,7 @@ def _buttons(steps: tuple[Step, ...], at: int) -> None:
         disabled=at == last,
         on_click=_go,
         args=(at + 1,),
+        help="The next word, or what the professor makes of it.",
     )
     st.button(
         "To the end of the round",
@@ -112,8 +128,14 @@ def _buttons(steps: tuple[Step, ...], at: int) -> None:
         key="play",
         on_click=_toggle,
         args=(at, last),
+        help="A step every second.",
     )
-    st.button("New rounds", icon=":material/casino:", on_click=_new_rounds)
+    st.button(
+        "New rounds",
+        icon=":material/casino:",
+        on_click=_new_rounds,
+        help="Other coin flips: the next seed, from a blank sheet.",
+    )
 
 
 def _toggle(at: int, last: int) -> None:
@@ -151,7 +173,7 @@ def _scene(settings: Settings, steps: tuple[Step, ...], step: Step) -> None:
     with right.container(border=True, height="stretch"):
         st.caption("On the page so far")
         st.markdown(story.text(step.arrived) or "*nothing yet*")
-    st.vega_lite_chart(
+    chart.show(
         lanes.round_timeline(
             story.blocks(settings, steps, step),
             end=float(math.ceil(end.now)),
@@ -159,7 +181,6 @@ def _scene(settings: Settings, steps: tuple[Step, ...], step: Step) -> None:
             label_tokens=end.now <= _WIDE,
             overhead=settings.overhead > 0,
         ).to_dict(),
-        width="stretch",
         key="timeline",
     )
     _totals(step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
@@ -14,12 +15,13 @@ from app_pages.measured_runs import page as real_runs_page
 from app_pages.one_token import page as one_token
 from app_pages.plain_text import plain
 from app_pages.plan_page import page as plan_page
+from app_pages.safety_net import net
 from app_pages.systems import page as systems
 from app_pages.where_it_breaks import page as where_it_breaks
 from app_pages.your_engine import page as your_engine
 
 _OLD_ADDRESS = "read_a_log"
-"""Where *Your engine* was; links to it still lead there."""
+"""Where *Import* was; links to it still lead there."""
 
 
 def main() -> None:
@@ -29,15 +31,13 @@ def main() -> None:
         page_icon=str(Path(__file__).with_name("icon.svg")),
         layout="wide",
     )
-    pages = _pages()
-    page = st.navigation(pages, position="top")
+    groups = sections()
+    page = st.navigation(groups, position="top")
     problems = _new_link_problems()
     above = st.container()
     state.recall(page.url_path)
-    try:
+    with net():
         page.run()
-    except ValueError as error:  # a sentence of simulator or analysis; the visitor can go on
-        st.error(plain(str(error)), icon=":material/error:")
     if any(_unusable(field) for field, _ in problems):
         # Drawn widgets cannot be set any more; the next run sets them first.
         st.session_state["mending"] = problems
@@ -45,56 +45,67 @@ def main() -> None:
     for field, problem in problems:
         used = f"{state.value_of(field):,g} is used instead."
         above.warning(f"{plain(problem)} {used}", icon=":material/link_off:")
-    _links([other for other in pages if other.url_path not in {page.url_path, _OLD_ADDRESS}])
+    _links(groups, page)
     state.remember()
 
 
-def _pages() -> list[st.Page]:
+def sections() -> dict[str, list[st.Page]]:
+    """The pages in the order a person thinks; the last section has what is not in the navigation."""
     first = st.Page(explore.page, title="Explore", icon=":material/tune:", default=True)
-
-    explain = st.Page(
-        explain_page.page, title="Explain", icon=":material/waterfall_chart:", url_path="explain"
-    )
-    plan = st.Page(plan_page.page, title="Plan", icon=":material/event_note:", url_path="plan")
+    explain = _page("explain", "Explain", ":material/waterfall_chart:", explain_page.page)
+    plan = _page("plan", "Plan", ":material/event_note:", plan_page.page)
 
     def engine_page() -> None:
         your_engine.page(first, explain, plan)
 
-    engine = st.Page(
-        engine_page, title="Your engine", icon=":material/description:", url_path="your_engine"
-    )
+    engine = _page("your_engine", "Import", ":material/description:", engine_page)
 
     def moved() -> None:
         st.switch_page(engine, query_params=st.query_params.to_dict())
 
-    return [
-        first,
-        st.Page(one_round.page, title="One round", icon=":material/school:", url_path="one_round"),
-        st.Page(one_token.page, title="One token", icon=":material/casino:", url_path="one_token"),
-        st.Page(systems.page, title="Systems", icon=":material/account_tree:", url_path="systems"),
-        st.Page(
-            where_it_breaks.page,
-            title="Where it breaks",
-            icon=":material/trending_down:",
-            url_path="where_it_breaks",
-        ),
-        engine,
-        explain,
-        plan,
-        st.Page(convert.page, title="Convert", icon=":material/swap_horiz:", url_path="convert"),
-        st.Page(compare.page, title="Compare", icon=":material/difference:", url_path="compare"),
-        st.Page(
-            real_runs_page.page, title="Real runs", icon=":material/timer:", url_path="real_runs"
-        ),
-        st.Page(moved, title="Read a log", url_path=_OLD_ADDRESS, visibility="hidden"),
-    ]
+    hidden = st.Page(moved, title="Read a log", url_path=_OLD_ADDRESS, visibility="hidden")
+    return {
+        "Understand": [
+            first,
+            _page("one_round", "One round", ":material/school:", one_round.page),
+            _page("one_token", "One token", ":material/casino:", one_token.page),
+            _page("systems", "Systems", ":material/account_tree:", systems.page),
+        ],
+        "Limits": [
+            _page(
+                "where_it_breaks",
+                "Where it breaks",
+                ":material/trending_down:",
+                where_it_breaks.page,
+            ),
+        ],
+        "Your engine": [
+            engine,
+            _page("convert", "Convert", ":material/swap_horiz:", convert.page),
+            _page("compare", "Compare", ":material/difference:", compare.page),
+            plan,
+            explain,
+        ],
+        "Evidence": [
+            _page("real_runs", "Real runs", ":material/timer:", real_runs_page.page),
+            hidden,
+        ],
+    }
 
 
-def _links(pages: list[st.Page]) -> None:
-    """The other pages once more: on a phone the navigation hides behind a button."""
-    with st.container(horizontal=True, gap="medium"):
-        for page in pages:
-            st.page_link(page, width="content")
+def _page(address: str, title: str, icon: str, draw: Callable[[], None]) -> st.Page:
+    return st.Page(draw, title=title, icon=icon, url_path=address)
+
+
+def _links(groups: dict[str, list[st.Page]], here: st.Page) -> None:
+    """The pages once more, grouped: on a phone the navigation hides behind a button."""
+    st.divider()
+    for column, (name, pages) in zip(st.columns(len(groups)), groups.items(), strict=True):
+        with column:
+            st.caption(name)
+            for page in pages:
+                if page.url_path not in {here.url_path, _OLD_ADDRESS}:
+                    st.page_link(page)
 
 
 def _new_link_problems() -> tuple[tuple[state.Field, str], ...]:

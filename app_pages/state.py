@@ -69,7 +69,7 @@ P = Field(
         "The chance that the target keeps a drafted token **that it really tests**.\n\n"
         'Not the "acceptance rate" an engine prints: that is accepted / drafted. It also counts '
         "tokens behind a rejection, which nobody tested, and is lower. Paste your log under "
-        "*Your engine*, or run `specdec import`, to get p from the counts."
+        "*Import*, or run `specdec import`, to get p from the counts."
     ),
 )
 GAMMA = Field(

@@ -96,3 +96,21 @@ def no_sideways_scroll(page):
         "[document.documentElement, document.querySelector('[data-testid=stMain]')]"
         ".every(part => part.scrollWidth <= window.innerWidth)"
     )
+
+
+MOST_TABS = 60
+FOCUSED = (
+    "(document.activeElement.ariaLabel || document.activeElement.innerText"
+    " || document.activeElement.labels?.[0]?.innerText || '').trim()"
+)
+
+
+def tab_to(page, name, *, backwards=False):
+    """Press the tab key until something of that name has the focus, as someone without a mouse does."""
+    passed = []
+    for _ in range(MOST_TABS):
+        page.keyboard.press("Shift+Tab" if backwards else "Tab")
+        passed.append(page.evaluate(FOCUSED).split("\n")[-1])
+        if passed[-1] == name:
+            return
+    raise AssertionError(f"{name} is not within {MOST_TABS} presses of the tab key: {passed}")

@@ -1,4 +1,4 @@
-"""From *Your engine* to the pages of a deployment: buttons there, an offer here, both through AppTest."""
+"""From *Import* to the pages of a deployment: buttons there, an offer here, both through AppTest."""
 
 import io
 from pathlib import Path

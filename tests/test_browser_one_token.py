@@ -6,7 +6,6 @@ import pytest
 from browsing import (
     choose,
     follow,
-    no_sideways_scroll,
     press,
     see,
     settle,
@@ -162,14 +161,3 @@ def test_settings_are_kept_on_other_pages_and_by_the_browser_s_back(visit):
     page.go_back()
     page.wait_for_timeout(1_500)
     assert page.get_by_test_id("stException").count() == 0
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1200])
-@pytest.mark.parametrize("query", ["", "?pair=own&rule=typical_acceptance&picked=chosen"])
-def test_it_fits_in_both_schemes(visit, scheme, width, query):
-    page = visit(f"one_token{query}", viewport={"width": width, "height": 844}, color_scheme=scheme)
-    page.locator("canvas, svg.marks").first.wait_for()
-    see(page, "All 20,000 decisions")
-    page.wait_for_timeout(500)
-    assert no_sideways_scroll(page)

@@ -19,10 +19,8 @@ def give(page, folder):
     page.locator("input[type=file]").set_input_files(files)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1200])
-def test_a_run_goes_up_and_fits_in_both_schemes(visit, tmp_path, scheme, width):
-    page = visit("real_runs", viewport={"width": width, "height": 900}, color_scheme=scheme)
+def test_a_run_goes_up_on_a_phone_and_files_come_down(visit, tmp_path):
+    page = visit("real_runs", viewport={"width": 390, "height": 900})
     give(page, write_run(tmp_path / "run", measured_run(**SURE)))
     see(page, "Pays: best measured γ = 8, 3.51×")
     page.locator("canvas, svg.marks").nth(2).wait_for()  # three charts

@@ -4,12 +4,10 @@ import json
 
 import pytest
 from browsing import (
-    NEXT_FRAME,
     choose,
     download,
     enter,
     follow,
-    no_sideways_scroll,
     press,
     see,
     settle,
@@ -35,28 +33,6 @@ def metric(page, label):
 
 def sees_speedup(page, choice):
     metric(page, "Speedup").get_by_text(speedup(choice)).wait_for()
-
-
-WIDE, NARROW = {"width": 1200, "height": 900}, {"width": 390, "height": 900}
-
-
-@pytest.mark.parametrize(
-    ("query", "scheme", "first", "then"),
-    [
-        ("", "light", WIDE, NARROW),
-        ("?system=eagle-2&passes=slope&sampled=10000", "dark", NARROW, WIDE),
-    ],
-)
-def test_it_fits_in_both_schemes_and_at_both_widths(visit, query, scheme, first, then):
-    page = visit(f"systems{query}", viewport=first, color_scheme=scheme)
-    page.locator("canvas, svg.marks").nth(4).wait_for()
-    see(page, "Assumptions and limits")
-    settle(page)
-    assert no_sideways_scroll(page)
-    page.set_viewport_size(then)
-    page.evaluate(NEXT_FRAME)
-    settle(page)
-    assert no_sideways_scroll(page)
 
 
 def test_fast_keys_on_a_slider_all_arrive_and_the_link_brings_them_back(visit):

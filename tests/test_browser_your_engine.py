@@ -10,9 +10,9 @@ from browsing import (
     download,
     enter,
     follow,
-    no_sideways_scroll,
     press,
     see,
+    settle,
     shared_link,
     shows,
     slider,
@@ -22,7 +22,6 @@ from browsing import (
 pytestmark = pytest.mark.browser
 LOG = Path(__file__).parent / "logs" / "llamacpp_server.log"
 REPORT = "club-3090 105"
-SIZES = [(width, scheme) for width in (390, 1200) for scheme in ("light", "dark")]
 
 
 def show_report(page):
@@ -34,25 +33,39 @@ def give(page, position, file):
     page.locator("input[type=file]").nth(position).set_input_files(file)
 
 
-@pytest.mark.parametrize(("width", "scheme"), SIZES)
-def test_a_read_log_fits_in_both_schemes(visit, width, scheme):
-    page = visit("your_engine", viewport={"width": width, "height": 900}, color_scheme=scheme)
+def test_a_public_report_is_read_and_an_example_compared(visit):
+    page = visit("your_engine")
     show_report(page)
     page.locator("canvas, svg.marks").nth(2).wait_for()
     see(page, "Acceptance changed")
     see(page, "Best is γ = 5")
-    page.wait_for_timeout(500)
-    assert no_sideways_scroll(page)
-
-
-@pytest.mark.parametrize(("width", "scheme"), SIZES)
-def test_a_comparison_fits_in_both_schemes(visit, width, scheme):
-    page = visit("compare", viewport={"width": width, "height": 900}, color_scheme=scheme)
+    wait_for_url(page, r"report=club-3090")
+    again = visit(shared_link(page).split("/", 3)[3])
+    see(again, "Best is γ = 5")
+    follow(page, "Compare")
     press(page, "Show me an example")
     see(page, "The run after decodes 66.7 % faster")
-    page.locator("canvas, svg.marks").nth(1).wait_for()
-    page.wait_for_timeout(500)
-    assert no_sideways_scroll(page)
+    link = shared_link(page)
+    assert link.endswith("compare?before=example&after=example")
+
+
+def test_what_is_pasted_never_goes_into_the_link(visit):
+    page = visit("your_engine")
+    field = page.get_by_label("Paste the lines", exact=True)
+    settle(page)
+    field.fill(LOG.read_text(encoding="utf-8"))
+    field.press("Control+Enter")
+    see(page, "What the doctor says")
+    page.get_by_text("What else you know of this run").click()
+    enter(page, page.get_by_label("Tokens per second without it", exact=True), "40")
+    wait_for_url(page, r"plain=40")
+    link = shared_link(page)
+    see(page, "Lines and files of your own do not travel with it")
+    assert link.endswith("your_engine?plain=40")
+    assert link == page.url
+    follow(page, "Explain")
+    choose(page, "Explain", "the log under Import")
+    shows(page.get_by_label("Tokens per second without it", exact=True), "40")
 
 
 def test_a_real_log_goes_up_and_everything_comes_down(visit, tmp_path):
@@ -93,7 +106,7 @@ def test_a_cost_moves_the_best_length_from_the_keyboard(visit):
     slider(page, "Cost of a draft step c").focus()
     page.keyboard.press("End")
     see(page, "Best is no speculation")
-    wait_for_url(page, r"your_engine\?c=1")
+    wait_for_url(page, r"your_engine\?.*c=1")
 
 
 def test_the_log_is_still_there_after_a_look_at_another_page(visit):
@@ -102,7 +115,7 @@ def test_the_log_is_still_there_after_a_look_at_another_page(visit):
     see(page, "How the lines were read")
     follow(page, "Convert")
     see(page, "The same in other words")
-    follow(page, "Your engine")
+    follow(page, "Import")
     see(page, "How the lines were read")
 
 

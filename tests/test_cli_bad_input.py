@@ -146,3 +146,14 @@ def test_a_table_of_scheduled_drafts_is_not_judged_by_one_length(tmp_path):
 
     assert result.returncode == 2
     assert "drafts of fixed length" in result.stderr
+
+
+@pytest.mark.parametrize(("text", "code"), [(TABLE, 0), ("", 3), ("{", 3)])
+def test_a_table_is_read_from_stdin(text, code):
+    result = specdec(
+        "check", "--p", "0.7", "--gamma", "1", "--table", "-", "--format", "json", stdin=text.encode()
+    )
+
+    assert result.returncode == code
+    assert "table of stdin" in result.stdout if code == 0 else "stdin" in result.stderr
+    assert result.stderr.count("\n") == (code != 0)

@@ -79,3 +79,30 @@ def test_convert_lists_its_names_with_their_sources():
     assert all(row["source"] for row in everything["names"])
     assert {row["engine"] for row in one["names"]} == {"sglang"}
     assert specdec("convert", "--list").returncode == 0
+
+
+def test_the_first_entry_of_a_histogram_is_of_rounds_that_kept_nothing():
+    _, found = document("convert", "-q", "histogram", "10,5,3")
+    rows = [row for row in found["quantities"] if row["quantity"] == "histogram"]
+    assert [(row["depth"], row["value"], row["how"]) for row in rows] == [
+        (0, 10, "rounds with 0 accepted"),
+        (1, 5, "rounds with 1 accepted"),
+        (2, 3, "rounds with 2 accepted"),
+    ]
+
+
+def test_one_meaning_is_named_once_among_the_choices():
+    result = specdec("convert", "-q", "acceptance rate", "--engine", "vllm", "0.6")
+    assert result.returncode in {2, 3}
+    assert "accepted_fraction (vllm from 0.8); v0_accepted_fraction (vllm up to 0.8)" in result.stderr
+
+
+def test_where_every_version_means_the_same_none_is_asked_for():
+    code, found = document(
+        "convert", "-q", "draft_acceptance_rate", "--engine", "tensorrt-llm", "0.6"
+    )
+    assert code == 0
+    assert found["quantities"][0]["quantity"] == "accepted_fraction"
+    for version in ("0.9", "0.20"):
+        _, found = document(*RATE[:-1], version, "60%")
+        assert found["quantities"][0]["quantity"] == "accepted_fraction"

@@ -16,7 +16,7 @@ from test_cli_load import CARD, MODEL, pass_s, tokens_per_round
 
 from analysis import cli_serving, terminal
 from analysis.output import Report
-from analysis.serving.length_words import in_words, mean_tokens, token_lengths
+from analysis.serving.length_words import in_words, token_lengths
 from analysis.serving.report import times_section
 from simulator.serving import (
     ClosedLoop,
@@ -29,6 +29,7 @@ from simulator.serving import (
     Workload,
     compare_serving,
 )
+from simulator.serving.lengths import mean_tokens
 
 COMMAND = ("serving", "--target", MODEL, "--hardware", CARD, "--most-running", "6", "--gamma", "3")
 CHAIN = (*COMMAND, "--draft", "chain cost_ratio=0.1 p=0.7")

@@ -65,6 +65,23 @@ def test_a_fraction_without_a_draft_length_says_so():
     assert any("neither p nor tokens per round follow" in text for text in result.warnings)
 
 
+def test_tokens_per_target_pass_lack_the_rounds_without_a_draft():
+    for gamma in (None, 6):
+        result = convert("tokens_per_target_pass", 2.0, gamma=gamma)
+        reasons = {missing.reason for missing in result.impossible}
+        assert reasons == {
+            "rounds without a draft are in it, and how many there were is a number of its own."
+        }
+
+
+def test_what_follows_from_the_draft_length_alone_is_no_answer_about_a_number():
+    with_gamma, with_window = convert("speedup", 2.0, gamma=6), convert("speedup", 2.0, window=7)
+    assert not (with_gamma.exact or with_gamma.assumed)
+    assert not (with_window.exact or with_window.assumed)
+    assert with_window.gamma == 6  # still known
+    assert convert("gamma", 6).get("window").value == 7.0
+
+
 def test_a_list_that_lacks_a_depth_gives_no_mean():
     result = convert("survival", [0.8, 0.6], gamma=3)
 

@@ -128,12 +128,40 @@ def test_requests_and_statistics_are_never_added():
 
     assert requests.counts == EAGLE
     assert statistics.layout == "statistics of draft-eagle3"
-    assert statistics.counts.rounds == 87
-    assert statistics.counts.accepted_by_depth == (70, 55, 42)
-    assert statistics.counts.longest_draft is None  # the list ends at the deepest accepted token
+    assert statistics.counts == EAGLE
     for reading in (requests, statistics):
         assert any("never add the two" in note for note in reading.notes)
         assert reading.lines == 4
+
+
+ASKED = (
+    "draft acceptance = 0.30000 ( 9 accepted / 30 generated), mean acceptance length = 1.90, "
+    "acceptance rate per position = ({})\n"
+)
+STATED = (
+    "statistics draft: #calls(b,g,a) = 1 {0} {0}, #gen drafts = {0}, #acc drafts = 6, #gen tokens = 30, "
+    "#acc tokens = 9, #mean acc len = 1.90, #acc rate/pos = (0.600, 0.300), dur(b,g,a) = 0.0, 1.0, 0.1 ms\n"
+)
+
+
+def test_statistics_of_the_same_rounds_take_their_longest_draft():
+    """The list of statistics ends at the deepest accepted token, that of a request at the longest draft."""
+    requests, statistics = read_text(ASKED.format("0.600, 0.300, 0.000") + STATED.format(10))
+    assert statistics.counts == requests.counts
+    assert statistics.counts.tested == (10, 6, 3)
+    (alone,) = read_text(STATED.format(10))
+    assert alone.counts.longest_draft is None
+    assert any("would settle p" in note for note in alone.notes)
+    assert any("Drafts have 3 tokens at most" in note for note in statistics.notes)
+    assert not any("would settle p" in note for note in statistics.notes)
+
+
+def test_other_tokens_or_requests_without_positions_lend_nothing():
+    request = ASKED.format("0.600, 0.300, 0.000")
+    for before in (request * 2, "draft acceptance = 0.30000 ( 9 accepted / 30 generated)\n"):
+        *_, statistics = read_text(before + STATED.format(10))
+        assert statistics.counts.longest_draft is None
+        assert any("would settle p" in note for note in statistics.notes)
 
 
 def test_every_implementation_is_a_reading_of_its_own():

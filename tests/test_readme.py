@@ -2,63 +2,33 @@
 
 from __future__ import annotations
 
-import doctest
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from console_sessions import ROOT, lend_checkout, matches, run, sessions
 
-ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SESSIONS = re.findall(r"```console\n\$ (.*?)\n(.*?)```", README, flags=re.DOTALL)
+SESSIONS = sessions(README)
 LOCAL_LINKS = re.findall(r"(?:\]\(|src=\"|srcset=\")(?!http|#)([^)\"]+)", README)
 COMMANDS = re.findall(r"^\| `specdec ([a-z-]+)` \|", README, flags=re.MULTILINE)
 
 
-def run(command: str) -> str:
-    """Both streams of a shell command, with `specdec` of this environment first on the path."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    result = subprocess.run(  # noqa: S602 — a README is read by shells
-        command,
-        shell=True,
-        cwd=ROOT,
-        env={**os.environ, "PATH": path, "PYTHONUTF8": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=True,
-        timeout=120,
-    )
-    return result.stdout.decode()
-
-
-def tidy(text: str) -> str:
-    lines = text.replace("<BLANKLINE>", "").rstrip().splitlines()
-    return "\n".join(line.rstrip() for line in lines) + "\n"
-
-
-def matches(expected: str, printed: str) -> bool:
-    return doctest.OutputChecker().check_output(tidy(expected), tidy(printed), doctest.ELLIPSIS)
-
-
 def test_there_are_sessions_and_commands():
-    assert len(SESSIONS) >= 2
-    assert len(COMMANDS) == 20
+    assert len(SESSIONS) >= 11
+    assert len(COMMANDS) == 21
 
 
-@pytest.mark.parametrize(("command", "expected"), SESSIONS, ids=[s[0].split()[0] for s in SESSIONS])
-def test_session_prints_what_the_readme_says(command, expected):
-    printed = run(command)
+@pytest.mark.parametrize("session", SESSIONS, ids=lambda session: session.name)
+def test_session_prints_what_the_readme_says(session, tmp_path):
+    printed = run(session.command, lend_checkout(tmp_path))
 
-    assert matches(expected, printed), printed
+    assert matches(session.expected, printed), printed
 
 
 def test_a_wrong_digit_would_be_noticed():
-    command, expected = next(session for session in SESSIONS if "2.8013" in session[1])
+    session = next(session for session in SESSIONS if "2.8013" in session.expected)
 
-    assert not matches(expected.replace("2.8013", "2.8014"), run(command))
+    assert not matches(session.expected.replace("2.8013", "2.8014"), run(session.command))
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -45,6 +45,7 @@ def compiled_is_marked(monkeypatch):
         raise Taken
 
     monkeypatch.setattr(run, "run_compiled", taken)
+    monkeypatch.setattr(compiled, "_is_ready", lambda: False)
 
 
 def tokens(count):
@@ -63,13 +64,34 @@ def tokens(count):
     ],
 )
 def test_auto_compiles_runs_of_many_tokens_alone(monkeypatch, law, mean):
-    monkeypatch.setattr(compiled, "WORTH_TOKENS", 30 * mean)
+    monkeypatch.setattr(compiled, "WORTH_TOKENS", 29.5 * mean)
     workload = Workload(arrivals=ClosedLoop(users=4), **tokens(law))
     server = make_server(CHAINS["constant"])
     with pytest.raises(Taken):
         simulate_serving(server, workload, requests=22, warm_up=8, rng=0)
     simulate_serving(server, workload, requests=22, warm_up=7, rng=0)
     simulate_serving(server, workload, requests=99, rng=0, loop="numpy")
+
+
+def test_once_loaded_small_runs_take_the_compiled_loop_too(monkeypatch):
+    went = []
+
+    def counted(*args, **options):
+        went.append(1)
+        return compiled.run_compiled(*args, **options)
+
+    monkeypatch.setattr(run, "run_compiled", counted)
+    fresh = ModuleType("fresh")
+    fresh.go_on = len  # imported, but no code of it is loaded yet
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "simulator.serving.compiled_loop", fresh)
+        by_numpy = serve(make_server(), CLOSED, requests=5, loop="auto")
+    assert not went
+    serve(make_server(), CLOSED, requests=5, loop="numba")
+    again = serve(make_server(), CLOSED, requests=5, loop="auto")
+    assert len(went) == 2
+    assert again.counters.rounds == by_numpy.counters.rounds
+    assert again.e2e.mean_s == pytest.approx(by_numpy.e2e.mean_s, rel=1e-12)
 
 
 @pytest.mark.usefixtures("compiled_is_marked")

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.charts import step_above
 from analysis.deployment import lines as data
 from analysis.deployment.deployment import Deployment
-from analysis.palette import EXACT, LINES, PLAIN
+from analysis.palette import DRAFT, EXACT, LINES, OVERHEAD, PLAIN, WIDER
 from analysis.pass_cost import PassCost
 
 _HEIGHT = 360
@@ -113,7 +113,7 @@ def round_over_batch(
             order="order:Q",
             color=alt.Color(
                 "series:N",
-                scale=alt.Scale(domain=names, range=[PLAIN, *LINES][: len(names)]),
+                scale=alt.Scale(domain=names, range=[PLAIN, DRAFT, WIDER, OVERHEAD][: len(names)]),
                 legend=_legend(),
             ),
             tooltip=["series:N", "batch:Q", alt.Tooltip("steps:Q", format=".3f")],
@@ -151,7 +151,11 @@ def verify_cost_over_width(
     )
     return _speedups(
         drawn,
-        x=alt.X("x:Q", title="Tokens per request in a pass, n", scale=alt.Scale(zero=False)),
+        x=alt.X(
+            "x:Q",
+            title="Tokens of each request in a pass, n",
+            scale=alt.Scale(domain=[1, most], nice=False),
+        ),
         y="V(n), in passes over one token",
         title="What a wider pass costs",
         description=f"Cost of a pass over n tokens of each request, in passes over one. {said}.",
@@ -177,8 +181,12 @@ def _speedups(
         "x": x,
         "y": alt.Y("y:Q", title=y, scale=alt.Scale(domain=[0.0, top])),
         "color": _colour(drawn, list(LINES)),
-        "tooltip": ["series:N", alt.Tooltip("x:Q", format=",.6~g"), alt.Tooltip("y:Q", format=".3f")],
-    }  # fmt: skip
+        "tooltip": [
+            "series:N",
+            alt.Tooltip("x:Q", title=x["title"], format=",.6~g"),
+            alt.Tooltip("y:Q", title=y, format=".3f"),
+        ],
+    }
     rule = alt.Chart(pd.DataFrame({"y": [1.0]})).mark_rule(
         color=PLAIN, strokeDash=[6, 4], strokeWidth=1.5
     )
@@ -203,7 +211,7 @@ def _frame(drawn: Sequence[data.Line]) -> pd.DataFrame:
 def _power(field: str, title: str) -> alt.X:
     """A logarithmic axis in powers of two, written as whole numbers."""
     scale = alt.Scale(type="log", base=2, nice=False)
-    return alt.X(field, title=title, scale=scale, axis=alt.Axis(format=",d"))
+    return alt.X(field, title=title, scale=scale, axis=alt.Axis(format=",d", labelSeparation=8))
 
 
 def _legend() -> alt.Legend:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import cycle
+from itertools import chain, cycle
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from analysis.deployment import lines as data
 from analysis.deployment.deployment import Deployment
-from analysis.palette import LINES, PLAIN
+from analysis.palette import DRAFT, LINES, OVERHEAD, PLAIN, WIDER
 from analysis.pass_cost import PassCost
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SIZE = (7.0, 4.4)
 _DASHES = ("-", "--", "-.", ":")
 _HATCHES = ("", "//", "..", "xx")
-_LAYERS = (PLAIN, *LINES)
+_LAYERS = (PLAIN, DRAFT, WIDER, OVERHEAD)
 
 
 def speedup_over_batch(
@@ -60,7 +60,7 @@ def throughput_frontier(
     """
     figure, axes = _axes("Tokens/s of one request", "Tokens/s of the server")
     drawn = data.frontier(deployment, gammas, context=context, concurrencies=concurrencies)
-    for line, dash, color in zip(drawn, cycle(_DASHES), cycle(_LAYERS), strict=False):
+    for line, dash, color in zip(drawn, cycle(_DASHES), chain([PLAIN], cycle(LINES)), strict=False):
         label = f"{line.name}, {_ends(line.labels)} running"
         axes.plot(line.x, line.y, dash, color=color, label=label, marker="o", markersize=3)
     axes.set_yscale("log")
@@ -81,6 +81,8 @@ def round_over_batch(
         shown.names, shown.layers, _LAYERS, _HATCHES, strict=False
     ):
         high = low + np.asarray(layer)
+        if not np.any(high > low):
+            continue  # a part that takes nothing is no part of the legend
         axes.fill_between(
             shown.batches, low, high, color=color, alpha=0.45, hatch=hatch, linewidth=0, label=name
         )

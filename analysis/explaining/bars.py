@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 from analysis.explaining.explanation import Explanation
 from analysis.explaining.parts import Part
-from analysis.palette import BEST, EXACT, LINES, PLAIN, SIMULATED, YOURS
+from analysis.palette import BEST, DRAFT, EXACT, LOSS, OVERHEAD, PLAIN, TOGETHER, WIDER
 
 COLOURS = {
     "tokens": EXACT,
     "plain": PLAIN,
-    "drafting": SIMULATED,
-    "wider": LINES[3],
-    "overhead": YOURS,
-    "together": "#56B4E9",
+    "drafting": DRAFT,
+    "wider": WIDER,
+    "overhead": OVERHEAD,
+    "together": TOGETHER,
     "hidden": BEST,
     "saved": BEST,
-    "lost": YOURS,
+    "lost": LOSS,
 }
 """One colour per kind of bar; every bar has its name beside it too."""
 

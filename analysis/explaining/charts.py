@@ -7,11 +7,14 @@ from typing import Literal
 import altair as alt
 import pandas as pd
 
+from analysis.charts import step_above
 from analysis.explaining.bars import COLOURS, bars, described
 from analysis.explaining.explanation import Explanation
 from analysis.palette import PLAIN
 
 _ROW = 50
+_TOPS = (2, 3, 4, 6, 8, 12, *(2**k for k in range(4, 15)))
+_BELOW = (0, 0.5, 1, 2, *_TOPS[2:])
 
 
 def waterfall_chart(explanation: Explanation) -> alt.LayerChart:
@@ -40,6 +43,7 @@ def waterfall_chart(explanation: Explanation) -> alt.LayerChart:
     )
     kinds = list(dict.fromkeys(frame["kind"]))
     title = "Plain target steps per round"
+    scale, axis = alt.Scale(domain=_ends(frame), nice=False), alt.Axis(tickCount=6)
     colour = alt.Color(
         "kind:N",
         scale=alt.Scale(domain=kinds, range=[COLOURS[kind] for kind in kinds]),
@@ -61,12 +65,12 @@ def waterfall_chart(explanation: Explanation) -> alt.LayerChart:
     layers = [
         alt.Chart(pd.DataFrame({"zero": [0.0]}))
         .mark_rule(color=PLAIN)
-        .encode(x=alt.X("zero:Q", title=title)),
+        .encode(x=alt.X("zero:Q", title=title, scale=scale, axis=axis)),
         alt.Chart(frame)
         .mark_bar(size=26)
         .encode(
             y=_rows(frame, "split(split(datum.label, '@')[0], '|')", "left"),
-            x=alt.X("start:Q", title=title),
+            x=alt.X("start:Q", title=title, scale=scale, axis=axis),
             x2="end:Q",
             color=colour,
             tooltip=tooltip,
@@ -76,7 +80,7 @@ def waterfall_chart(explanation: Explanation) -> alt.LayerChart:
         .mark_rule(color=PLAIN, strokeWidth=3)
         .encode(
             y=_rows(frame, "split(datum.label, '@')[1]", "right"),
-            x=alt.X("low:Q", title=title),
+            x=alt.X("low:Q", title=title, scale=scale, axis=axis),
             x2="high:Q",
         ),
     ]
@@ -86,6 +90,13 @@ def waterfall_chart(explanation: Explanation) -> alt.LayerChart:
         title="Where the gain of a round goes",
         description=described(explanation),
     )
+
+
+def _ends(frame: pd.DataFrame) -> list[float]:
+    """The ends of the axis, in steps: it does not jump while a value moves."""
+    places = frame[["start", "end", "low", "high"]]
+    low, high = float(places.min().min()), float(places.max().max())
+    return [-step_above(-min(low, 0.0), _BELOW), step_above(high, _TOPS)]
 
 
 def _rows(frame: pd.DataFrame, label: str, orient: Literal["left", "right"]) -> alt.Y:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
-from analysis.charts import colours, flat_band, step_above
+from analysis.charts import colours, flat_band, said_above_one, step_above
 from analysis.fitting.best import BestFit
 from analysis.fitting.costs import RoundCosts
 from analysis.fitting.result import Fit
-from analysis.palette import BEST, EXACT, PLAIN
+from analysis.palette import ABOVE, BEST, EXACT, PLAIN
 
 _HEIGHT = 380
 _TOPS = (2, 3, 4, 6, 8, 12, 17)
@@ -63,7 +63,7 @@ def prediction_over_gamma(
     ]
     return alt.LayerChart(layer=layers).properties(
         height=_HEIGHT,
-        title=f"{what.partition(' of ')[0]} over draft length, by: {fitted.name}",
+        title=f"{what.partition(' of ')[0]} over draft length",
         description=_words(what, frame, fitted, best),
     )
 
@@ -102,26 +102,33 @@ def _plain_rule() -> alt.Chart:
 def _diamond(best: BestFit) -> alt.Chart:
     name = f"best: γ = {best.gamma}, {best.speedup.value:.2f}×"
     frame = pd.DataFrame({"gamma": [best.gamma], "speedup": [best.speedup.value], "series": [name]})
+    # Beside the legend above, it would not be seen on a phone.
+    below = alt.Legend(title=None, orient="bottom", symbolSize=110)
     mark = alt.Chart(frame).mark_point(
-        filled=True, size=170, opacity=1.0, stroke="white", strokeWidth=1
+        filled=True, size=170, opacity=1.0, stroke=ABOVE, strokeWidth=1
     )
     diamond: alt.Chart = mark.encode(
         x="gamma:Q",
         y="speedup:Q",
-        color=colours([name], [BEST]),
-        shape=alt.Shape("series:N", scale=alt.Scale(domain=[name], range=["diamond"])),
+        color=colours([name], [BEST]).legend(below),
+        shape=alt.Shape(
+            "series:N", scale=alt.Scale(domain=[name], range=["diamond"]), legend=below
+        ),
         tooltip=["series:N"],
     )
     return diamond
 
 
 def _words(what: str, frame: pd.DataFrame, fitted: Fit, best: BestFit | None) -> str:
+    inside = frame[frame["basis"] == _MEASURED]["gamma"]
+    places = dict.fromkeys((0, int(inside.index[-1]) if len(inside) else 0, len(frame) - 1))
     points = "; ".join(
         f"γ = {row.gamma}: {row.value:.3f} ({row.low:.3f} to {row.high:.3f}"
         f"{', extrapolated' if row.basis == _BEYOND else ''})"
-        for row in frame.itertuples()
+        for row in frame.iloc[list(places)].itertuples()
     )
     said = f"{what} over draft length with {fitted.intervals}, by {fitted.name}. {points}."
     if best is None:
         return said
-    return f"{said} {best.sentence} A dashed line marks plain decoding at 1."
+    above = said_above_one(list(frame["gamma"]), list(frame["value"]))
+    return f"{said} {best.sentence} It lies {above}; a dashed line marks plain decoding at 1."

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from analysis.fitting.costs import RoundCosts
 from analysis.fitting.result import Fit
-from analysis.palette import BEST, EXACT, PLAIN
+from analysis.palette import BEST, EXACT, PLAIN, YOURS
 from simulator import Estimate
 
 if TYPE_CHECKING:
@@ -18,13 +18,22 @@ _WIDTH, _HEIGHT = 6.2, 4.2
 
 
 def prediction_over_gamma(
-    fitted: Fit, gammas: Sequence[int], *, costs: RoundCosts | None = None
+    fitted: Fit,
+    gammas: Sequence[int],
+    *,
+    costs: RoundCosts | None = None,
+    measured: Mapping[int, Estimate] | None = None,
+    measured_speedup: Mapping[int, Estimate] | None = None,
+    measured_is: str = "measured",
+    other: Mapping[int, float] | None = None,
+    other_is: str = "one p",
 ) -> Figure:
     """Predictions with their band over draft length; hollow beyond the measured depth.
 
     With `costs` a second panel shows the speedup and its best gamma. Gammas about which the process or
-    the costs say nothing are left out. Raises ValueError for a fit that was refused, and if no gamma
-    is left.
+    the costs say nothing are left out. `measured` and `measured_speedup` are drawn beside them, by gamma and
+    with their intervals where they have one; `other` is another prediction, as a dashed line. Raises
+    ValueError for a fit that was refused, and if no gamma is left.
     """
     from matplotlib.figure import Figure  # noqa: PLC0415 — matplotlib costs a second at import
 
@@ -35,6 +44,9 @@ def prediction_over_gamma(
     figure = Figure(figsize=(_WIDTH * panels, _HEIGHT), layout="constrained")
     axes = figure.subplots(1, panels, squeeze=False)[0]
     _draw(axes[0], fitted, shown, [fitted.tokens_per_round(g) for g in shown])
+    if other:
+        axes[0].plot(*zip(*sorted(other.items()), strict=True), "--", color=PLAIN, label=other_is)
+    _beside(axes[0], measured, measured_is)
     axes[0].set_ylabel("Tokens per round")
     axes[0].set_title(f"Predicted by: {fitted.name}", parse_math=False)
     if costs is not None:
@@ -52,9 +64,30 @@ def prediction_over_gamma(
                 textcoords="offset points",
                 color=BEST,
             )
+        _beside(axes[1], measured_speedup, measured_is)
         axes[1].set_ylabel("Speedup of decoding, one request")
         axes[1].set_title("With the given costs", parse_math=False)
     return figure
+
+
+def _beside(axes: Axes, measured: Mapping[int, Estimate] | None, name: str) -> None:
+    """What was measured, and the legend of all that is drawn."""
+    if measured:
+        values = [estimate.value for estimate in measured.values()]
+        ends = [estimate.interval or (estimate.value,) * 2 for estimate in measured.values()]
+        axes.errorbar(
+            list(measured),
+            values,
+            yerr=[
+                [max(value - low, 0.0) for value, (low, _) in zip(values, ends, strict=True)],
+                [max(high - value, 0.0) for value, (_, high) in zip(values, ends, strict=True)],
+            ],
+            fmt="D",
+            color=YOURS,
+            markersize=6,
+            label=name,
+        )
+    axes.legend(loc="best", frameon=False)
 
 
 def _draw(axes: Axes, fitted: Fit, gammas: Sequence[int], values: Sequence[Estimate]) -> None:
@@ -90,4 +123,3 @@ def _draw(axes: Axes, fitted: Fit, gammas: Sequence[int], values: Sequence[Estim
     axes.set_xlabel("Draft length γ (tokens)")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(alpha=0.25)
-    axes.legend(loc="best", frameon=False)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from analysis.palette import BEST, LINES, PLAIN
+from analysis.charts import step_above
+from analysis.palette import BEST, INK, LINES, PAPER, PLAIN
 from analysis.planning.choice import OFF
 from analysis.planning.report import span_text
 from analysis.planning.result import Plan
@@ -14,6 +15,7 @@ _HEIGHT = 360
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down")
 _ROW = 18  # pixels of the map per batch
 _TOP = (2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 17.0)
+_LONGEST = (4, 6, 8, 12, *(2**k for k in range(4, 12)))
 
 
 def best_gamma_over_batch(plan: Plan) -> alt.LayerChart:
@@ -42,7 +44,7 @@ def best_gamma_over_batch(plan: Plan) -> alt.LayerChart:
             "batch:Q", "use:N", "gamma:Q", alt.Tooltip("flat:N", title="within 1 %"), "speedup:N",
         ],
     )  # fmt: skip
-    scale = alt.Scale(domain=[0, max(int(frame["longest"].max()), 4)], nice=False)
+    scale = alt.Scale(domain=[0, step_above(int(frame["longest"].max()), _LONGEST)], nice=False)
     title = "Draft length γ (tokens)"
     y = alt.Y("gamma:Q", title=title, scale=scale, axis=alt.Axis(format="d"))
     names = alt.Legend(title=None, orient="top", labelLimit=260, columns=2, symbolSize=110)
@@ -106,7 +108,7 @@ def speedup_map(plan: Plan, strategy: str | None = None) -> alt.LayerChart:
         "batch:O", title="Requests that run together (batch)", sort=list(plan.batches),
         scale=alt.Scale(domain=list(plan.batches)),
     )  # fmt: skip
-    top = next((step for step in _TOP if cells["value"].max() <= step), _TOP[-1])
+    top = step_above(float(cells["value"].max()), _TOP)
     tooltip = ["batch:O", "gamma:O", "speedup:N"]
     layers = [
         alt.Chart(cells)
@@ -123,18 +125,18 @@ def speedup_map(plan: Plan, strategy: str | None = None) -> alt.LayerChart:
                 ),
             ),
         ),
+        alt.Chart(taken).mark_line(color=INK, strokeWidth=1.5).encode(x=x, y=y, order="batch:Q"),
         alt.Chart(taken)
-        .mark_line(color="black", strokeWidth=1.5)
-        .encode(x=x, y=y, order="batch:Q"),
-        alt.Chart(taken)
-        .mark_point(filled=True, size=60, color="white", stroke="black", opacity=1.0)
+        .mark_point(filled=True, size=60, color=PAPER, stroke=INK, opacity=1.0)
         .encode(x=x, y=y, tooltip=tooltip),
     ]
     listed = "; ".join(f"batch {c.batch:,}: γ = {c.gamma}, {c.speedup.value:.2f}×" for c in choices)
     return alt.LayerChart(layer=layers).properties(
         height=max(_HEIGHT, _ROW * len(choices)),
         title=f"Speedup of {name} over draft length and batch",
-        description=f"Map of the speedup of {name} over plain decoding. Taken: {listed}.",
+        description=f"Map of the speedup of {name} over plain decoding: from {cells['value'].min():.2f}× "
+        f"to {cells['value'].max():.2f}×, above 1 in {int((cells['value'] > 1.0).sum()):,} of "
+        f"{len(cells):,} cells. Taken: {listed}.",
     )
 
 

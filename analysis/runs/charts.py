@@ -5,7 +5,18 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from analysis.palette import BEST, EXACT, LINES, PLAIN, SIMULATED, YOURS
+from analysis.charts import step_above
+from analysis.palette import (
+    ABOVE,
+    BEST,
+    DRAFT,
+    EXACT,
+    LINES,
+    OVERHEAD,
+    PLAIN,
+    VERIFICATION,
+    YOURS,
+)
 from analysis.runs.prediction import GammaMeasured, RunSummary
 
 _HEIGHT = 420
@@ -13,11 +24,14 @@ _MEASURED = "measured"
 _CLOSURE = "own costs"
 _WAYS = (("by depth", "by_depth"), ("one p", "constant"), ("article", "article"))
 _SERIES = (_MEASURED, _CLOSURE, *(name for name, _ in _WAYS))
-_COLOURS = (YOURS, BEST, EXACT, LINES[3], SIMULATED)
+_COLOURS = (YOURS, BEST, EXACT, *LINES[3:])
 _SHAPES = ("circle", "cross", "square", "triangle-up", "diamond")
 _DASHES = {"by depth": [1, 0], "one p": [7, 4], "article": [2, 3]}
 _PARTS = ("target passes", "draft", "outside")
-_PART_COLOURS = (EXACT, SIMULATED, "#CC79A7")
+_PART_COLOURS = (VERIFICATION, DRAFT, OVERHEAD)
+_THICK = (20, 13, 7)
+"""Of the bar of each part [pixels]: thickness says which it is, where colour does not."""
+_TOPS = (1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 12, 17)
 
 
 def measured_against_predicted(summary: RunSummary) -> alt.LayerChart:
@@ -42,7 +56,7 @@ def measured_against_predicted(summary: RunSummary) -> alt.LayerChart:
         y=alt.Y(
             "speedup:Q",
             title="Decoding speedup over plain",
-            scale=alt.Scale(zero=True),
+            scale=alt.Scale(domain=[0.0, step_above(_highest(frame), _TOPS)], nice=False),
         ),
         color=colour,
         tooltip=[
@@ -73,7 +87,7 @@ def measured_against_predicted(summary: RunSummary) -> alt.LayerChart:
         .mark_point(filled=True, size=190, opacity=1.0)
         .encode(shape=shape),
         base.transform_filter(alt.datum.series == _CLOSURE)
-        .mark_point(filled=True, size=90, opacity=1.0, stroke="white", strokeWidth=1)
+        .mark_point(filled=True, size=90, opacity=1.0, stroke=ABOVE, strokeWidth=1)
         .encode(shape=shape),
     ]
     return alt.LayerChart(layer=layers).properties(
@@ -84,14 +98,14 @@ def measured_against_predicted(summary: RunSummary) -> alt.LayerChart:
 def time_of_a_round(summary: RunSummary) -> alt.Chart:
     """Where the time of a round goes at each draft length, stacked, in plain steps."""
     rows = [
-        (entry.gamma, order, part, share * entry.round_cost.value, share)
+        (entry.gamma, order, part, share * entry.round_cost.value, share, _THICK[order])
         for entry in summary.measured
         for order, (part, share) in enumerate(zip(_PARTS, _shares(entry), strict=True))
     ]
-    frame = pd.DataFrame(rows, columns=["gamma", "order", "part", "plain steps", "share"])
+    frame = pd.DataFrame(rows, columns=["gamma", "order", "part", "plain steps", "share", "thick"])
     words = "; ".join(
         f"γ = {entry.gamma}: {entry.round_cost.value:.2f} plain steps, of them "
-        + ", ".join(f"{part} {s:.0%}" for part, s in zip(_PARTS, _shares(entry), strict=True))
+        + ", ".join(f"{part} {s:.1%}" for part, s in zip(_PARTS, _shares(entry), strict=True))
         for entry in summary.measured
     )
     chart: alt.Chart = (
@@ -101,6 +115,7 @@ def time_of_a_round(summary: RunSummary) -> alt.Chart:
             y=alt.Y("gamma:O", title="Draft length γ (tokens)"),
             x=alt.X("plain steps:Q", title="Time of a round (plain target steps)"),
             color=_colours("part", list(_PARTS), list(_PART_COLOURS)),
+            size=alt.Size("thick:Q", scale=None, legend=None),
             order=alt.Order("order:Q"),
             tooltip=[
                 "gamma:O",
@@ -116,6 +131,10 @@ def time_of_a_round(summary: RunSummary) -> alt.Chart:
         )
     )
     return chart
+
+
+def _highest(frame: pd.DataFrame) -> float:
+    return float(frame[["speedup", "high"]].max().max())
 
 
 def _colours(field: str, names: list[str], values: list[str]) -> alt.Color:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.charts import colours
 from analysis.comparison.result import Change, DepthChange, Part, RunComparison
-from analysis.palette import BEST, EXACT, PLAIN, SIMULATED, YOURS
+from analysis.palette import BEST, EXACT, LOSS, PLAIN, TOGETHER, YOURS
 
 TITLES = {
     "speed": "speed",
@@ -21,7 +21,7 @@ TITLES = {
     "round_cost": "of it the cost of a round",
 }
 _CHANGES: tuple[Change, ...] = ("faster", "slower", "within noise", "unknown")
-_COLOURS = (BEST, YOURS, PLAIN, SIMULATED)
+_COLOURS = (BEST, LOSS, PLAIN, TOGETHER)
 _SHAPES = ("triangle-right", "triangle-left", "circle", "square")
 _TICKS = (0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 1, 1.25, 1.5, 2, 3, 5, 10)
 _FINE = (0.67, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from app_pages import state
+from app_pages.compare import address as compare_address
 from app_pages.compare import results as compare_results
 from app_pages.compare import view as compare_view
 from app_pages.compare.sides import SIDES, example_caption, show_example, side
 from app_pages.controls import keep_what_can_be_meant, show_problem
 from app_pages.plain_text import plain
+from app_pages.questions.asking import ask
+from app_pages.questions.measured import COMPARE
 from app_pages.your_engine.inputs import MAX_LENGTH
 
 
@@ -21,12 +24,18 @@ def page() -> None:
         "**why**, and is it more than **noise**? Speed is tokens per round, times the share of them "
         "that arrives, over the time of a round; so the change is a product of three."
     )
+    compare_address.recall()
     show_problem()
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button("Show me an example", icon=":material/description:", on_click=show_example)
+        st.button(
+            "Show me an example",
+            icon=":material/description:",
+            on_click=show_example,
+            help="Two intervals of one vLLM server: it wrote chat first, then code.",
+        )
         caption = example_caption()
         if caption is not None:
-            st.caption(f"Two intervals of one server. {caption}")
+            st.markdown(f":small[Two intervals of one server.] {caption}")
     runs = []
     for name, column in zip(SIDES, st.columns(2, gap="large"), strict=True):
         with column:
@@ -37,6 +46,7 @@ def page() -> None:
         st.info(
             "Two runs are needed. Give both, or press **Show me an example** to see what comes out."
         )
+        compare_address.share()
         return
     state.remember()
     try:
@@ -45,6 +55,8 @@ def page() -> None:
         st.error(plain(str(error)), icon=":material/error:")
         return
     compare_view.show(found, before, after, gamma, regression)
+    ask("compare", COMPARE, found)
+    compare_address.share()
 
 
 def _asked() -> tuple[int | None, float | None]:
@@ -60,7 +72,9 @@ def _asked() -> tuple[int | None, float | None]:
             on_change=_take,
             args=("compare_gamma",),
             placeholder="unknown",
-            help="Of both runs. What a log says goes before it.",
+            help="Tokens drafted per round in both runs; what a log says goes before it. vLLM: "
+            "`num_speculative_tokens`; llama.cpp: `--spec-draft-n-max`; SGLang: "
+            "`--speculative-num-steps`.",
             persist_state="session",
         )
     with second:

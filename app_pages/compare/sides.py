@@ -100,7 +100,7 @@ def side(name: str) -> Run | None:
     )
     case = examples().get(chosen or "")
     if case is not None and case.log == text:
-        st.caption(source_caption(case))
+        st.markdown(source_caption(case))
     given = pasted(text or "") if upload is None else dropped(upload)
     return None if given is None else _read(given, name)
 

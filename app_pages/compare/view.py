@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from analysis.comparison.result import Part, RunComparison
-from app_pages import downloads
+from app_pages import chart, downloads
 from app_pages.compare import charts as compare_charts
 from app_pages.compare import results as compare_results
 from app_pages.compare.sides import Run
@@ -29,6 +29,8 @@ _COLUMNS = {
     ),
 }
 
+_DEPTH_COLUMNS = {**_COLUMNS, "difference": st.column_config.NumberColumn(format="%+.3f")}
+
 
 def show(
     result: RunComparison, before: Run, after: Run, gamma: int | None, regression: float | None
@@ -45,15 +47,16 @@ def show(
     left, right = st.columns([3, 2], gap="large")
     with left:
         spec = compare_charts.waterfall(result).to_dict()
-        st.vega_lite_chart(spec, width="stretch", key="compare_parts_chart")
+        chart.show(spec, key="compare_parts_chart", table=_parts(result), columns=_COLUMNS)
         st.caption(_drawn(result))
     with right:
         if result.depths:
             depths = compare_charts.acceptance_before_and_after(result).to_dict()
-            st.vega_lite_chart(depths, width="stretch", key="compare_depths_chart")
+            chart.show(
+                depths, key="compare_depths_chart", table=_depths(result), columns=_DEPTH_COLUMNS
+            )
         else:
             st.caption("The two do not both say how many rounds kept each depth: no curve to draw.")
-    _table(result)
     _notes(result)
     _take_along(result, before, after, gamma, regression)
 
@@ -81,40 +84,27 @@ def _drawn(result: RunComparison) -> str:
     return f"Whiskers: {result.level:.0%}, from {drawn}{paired}.{bound}"
 
 
-def _table(result: RunComparison) -> None:
-    parts = (result.whole, *result.parts, *result.rest)
-    with st.expander("The numbers behind the charts", icon=":material/table_chart:"):
-        st.dataframe(
-            pd.DataFrame([_row(part) for part in parts]),
-            hide_index=True,
-            column_config=_COLUMNS,
-            key="compare_parts",
-            height="content",
-        )
-        if result.depths:
-            st.dataframe(
-                pd.DataFrame(
-                    [
-                        {
-                            "depth": each.depth + 1,
-                            "quantity": each.quantity.replace("_", " "),
-                            "before": each.before,
-                            "after": each.after,
-                            "difference": each.difference.value,
-                            "low": (each.difference.interval or (None, None))[0],
-                            "high": (each.difference.interval or (None, None))[1],
-                        }
-                        for each in result.depths
-                    ]
-                ),
-                hide_index=True,
-                column_config={
-                    **_COLUMNS,
-                    "difference": st.column_config.NumberColumn(format="%+.3f"),
-                },
-                key="compare_depths",
-                height="content",
-            )
+def _parts(result: RunComparison) -> pd.DataFrame:
+    """The whole, its factors, and what else was compared."""
+    return pd.DataFrame([_row(part) for part in (result.whole, *result.parts, *result.rest)])
+
+
+def _depths(result: RunComparison) -> pd.DataFrame:
+    """Acceptance of both sides, depth by depth."""
+    return pd.DataFrame(
+        [
+            {
+                "depth": each.depth + 1,
+                "quantity": each.quantity.replace("_", " "),
+                "before": each.before,
+                "after": each.after,
+                "difference": each.difference.value,
+                "low": (each.difference.interval or (None, None))[0],
+                "high": (each.difference.interval or (None, None))[1],
+            }
+            for each in result.depths
+        ]
+    )
 
 
 def _row(part: Part) -> dict[str, object]:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from urllib.parse import urlencode
 
 import streamlit as st
 
 from analysis.conversion.conversion import Conversion
 from analysis.conversion.report import conversion_report
 from analysis.output import to_json
-from app_pages import downloads
+from app_pages import downloads, sharing
 from app_pages.convert import choice as convert_choice
 from app_pages.convert import view as convert_view
 from app_pages.convert.choice import KEYS, Choice, answer, query
 from app_pages.convert.controls import controls, with_assumptions
 from app_pages.one_token.controls import write_address
 from app_pages.plain_text import plain
+from app_pages.questions.asking import ask
+from app_pages.questions.measured import CONVERT
 
 
 def page() -> None:
@@ -39,6 +40,7 @@ def page() -> None:
         return
     convert_view.show(result)
     _take_along(choice, result)
+    ask("convert", CONVERT, result)
 
 
 def _answered(choice: Choice) -> tuple[Choice, Conversion | str]:
@@ -62,9 +64,7 @@ def _take_along(choice: Choice, result: Conversion) -> None:
             file_name="specdec_convert.json",
             words="What `specdec convert --format json` prints.",
         )
-        with st.popover("Share", icon=":material/link:"):
-            st.write("The address bar holds this number. To copy:")
-            st.code(share_link(choice), language=None, wrap_lines=True)
+        sharing.popover(share_link(choice))
     with st.expander("The same on the command line", icon=":material/terminal:"):
         line = shlex.join(["specdec", *convert_choice.command(choice)])
         st.code(line, language="bash", wrap_lines=True)
@@ -87,6 +87,4 @@ def report_json(choice: Choice, result: Conversion) -> bytes:
 
 def share_link(choice: Choice) -> str:
     """The address that brings another browser here."""
-    said = query(choice)
-    here = (st.context.url or "").split("?")[0].rstrip("/")
-    return f"{here}?{urlencode(said)}" if said else here
+    return sharing.link(query(choice), shared=False)

@@ -51,12 +51,12 @@ Accept: TypeAlias = Literal["p", "depth", "log"]
 ACCEPTS: dict[Accept, str] = {
     "p": "one p at every depth",
     "depth": "a p for each depth",
-    "log": "the log on *Your engine*",
+    "log": "the log under *Import*",
 }
 Source: TypeAlias = Literal["deployment", "log", "numbers"]
 SOURCES: dict[Source, str] = {
     "deployment": "this deployment, predicted",
-    "log": "the log on Your engine",
+    "log": "the log under Import",
     "numbers": "numbers that I have",
 }
 PREFERS: dict[Preference, str] = {

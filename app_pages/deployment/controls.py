@@ -23,8 +23,8 @@ _DRAFTER_HELP = (
     "(`draft_vocab_size` of their config.json), which makes a step cheaper."
 )
 _ACCEPT_HELP = (
-    "P(accepted, given that it is tested). Your engine prints another number: paste its log on *Your "
-    "engine* and take the fit from there, with its intervals."
+    "P(accepted, given that it is tested). Your engine prints another number: paste its log under "
+    "*Import* and take the fit from there, with its intervals."
 )
 _DEPTHS_HELP = (
     "Kept, of those **tested** at each depth: 0.8, 0.7, 0.6. Engines print what survived from the start "

@@ -1,8 +1,8 @@
-"""The log that the visitor gave on *Your engine*, as far as the other pages need it."""
+"""The log that the visitor gave under *Import*, as far as the other pages need it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import streamlit as st
 
@@ -42,7 +42,9 @@ def remember(given: Given, place: int, facts: Facts, title: str) -> None:
     Raises ValueError for facts that contradict it, which the page does not show.
     """
     reading = engine_results.reading_at(given, place)
-    seen, several = observation(reading, facts), len(readings(given)) > 1
+    # Speeds are of the deployment, where other pages can change them: not kept a second time.
+    bare = replace(facts, tokens_per_s=None, plain_tokens_per_s=None)
+    seen, several = observation(reading, bare), len(readings(given)) > 1
     found, why = None, ""
     try:
         found = engine_results.fitted(given, place, facts)
@@ -50,12 +52,12 @@ def remember(given: Given, place: int, facts: Facts, title: str) -> None:
     except ValueError as error:
         why = str(error)
     st.session_state[_KEY] = LastLog(
-        key=f"{given.key} {place} {facts}",
+        key=f"{given.key} {place} {bare}",
         title=title,
         observation=seen,
         fitted=found,
         why_not=why,
-        facts=facts,
+        facts=bare,
         engine=reading.engine if several else "",
         layout=reading.layout if several else "",
     )
@@ -68,5 +70,5 @@ def last_log() -> LastLog | None:
 
 
 def forget() -> None:
-    """The fields on *Your engine* are empty again."""
+    """The fields under *Import* are empty again."""
     st.session_state.pop(_KEY, None)

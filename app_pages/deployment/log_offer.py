@@ -1,4 +1,4 @@
-"""From a log on *Your engine* to the pages of a deployment: the way there, and the offer to take it."""
+"""From a log under *Import* to the pages of a deployment: the way there, and the offer to take it."""
 
 from __future__ import annotations
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from analysis.hardware import Accelerator
 from app_pages.deployment import choice as choices
 from app_pages.deployment import widgets as deploy_widgets
 from app_pages.deployment.machine_fields import OWN_NUMBERS
+from app_pages.plain_text import source_link
 
 OWN = "your own numbers"
 _HELP = (
@@ -22,6 +24,8 @@ def machine() -> None:
     names = [*(card.name for card in choices.cards()), OWN]
     shown = OWN if own else choice.card
     deploy_widgets.select("card", "Machine", names, _HELP, shown=shown, take=_take)
+    if not own:
+        st.markdown(_printed(choice.accelerator))
     deploy_widgets.number("devices")
     if not own:
         return
@@ -29,6 +33,15 @@ def machine() -> None:
         for column, name in zip(st.columns(2, gap="small"), pair, strict=True):
             with column:
                 deploy_widgets.number(name)
+
+
+def _printed(card: Accelerator) -> str:
+    """What its maker prints of a machine, with where; small, but no caption, in which a link is too faint."""
+    numbers = (
+        f"{card.memory_bytes_per_s / 1e9:,.0f} GB/s, {card.operations_per_s / 1e12:,.0f} TFLOP/s, "
+        f"{card.memory_bytes / 1e9:,.1f} GB"
+    )
+    return f":small[{numbers}. {source_link(card.source, card.url)}]"
 
 
 def _take(taken: str) -> None:

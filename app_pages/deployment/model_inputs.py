@@ -9,7 +9,7 @@ from analysis.model_shape import Architecture
 from app_pages.deployment import choice as choices
 from app_pages.deployment import models as own_models
 from app_pages.deployment import widgets as deploy_widgets
-from app_pages.plain_text import plain
+from app_pages.plain_text import plain, source_link
 
 OWN = "your own, from its config.json"
 
@@ -37,7 +37,8 @@ def _model(name: str, label: str, words: str) -> None:
         take=lambda taken: _take_model(name, taken),
     )
     if not asked:
-        st.caption(_size(choices.architecture(value)))
+        model = choices.architecture(value)
+        st.markdown(f":small[{_size(model)}. {source_link(model.source, model.url)}]")
         return
     text = st.text_area(
         "config.json",

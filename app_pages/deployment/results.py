@@ -55,7 +55,7 @@ def acceptance_of(setup: Setup) -> an.Fit:
         return choices.assumed(setup.choice)
     if setup.log is None:
         raise ValueError(
-            "There is no log yet: paste or drop one on Your engine, or choose one p at every depth."
+            "There is no log yet: paste or drop one under Import, or choose one p at every depth."
         )
     if not setup.log.fits or setup.log.fitted is None:
         raise ValueError(f"The log gives no acceptance to plan with: {setup.log.why_not}")

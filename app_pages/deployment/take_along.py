@@ -6,24 +6,22 @@ import dataclasses
 import json
 import shlex
 from collections.abc import Sequence
-from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
-from app_pages import state
+from app_pages import sharing
 from app_pages.deployment import address, command
 from app_pages.deployment.choice import Choice
 from app_pages.deployment.results import Setup
 from app_pages.plain_text import plain
 
+_LOG_STAYS = "Your log does not travel with it: its reader must give one too, under *Import*."
+
 
 def share(choice: Choice, link: str | None = None) -> None:
     """The link that brings another browser here; `link` where it says more than the choice."""
-    with st.popover("Share", icon=":material/link:"):
-        st.write("The address bar holds this deployment. To copy:")
-        st.code(link or share_link(choice), language=None, wrap_lines=True)
-        if choice.accept == "log":
-            st.caption("Your log does not travel with it: its reader must give one too.")
+    logged = choice.accept == "log" or choice.source == "log"
+    sharing.popover(link or share_link(choice), stays=_LOG_STAYS if logged else "")
 
 
 def the_command(
@@ -50,10 +48,7 @@ def command_line(arguments: Sequence[str], *, before: str = "", note: str = "") 
 
 def share_link(choice: Choice) -> str:
     """The address of this page with the whole choice, the numbers of all pages with it."""
-    shared = dict(parse_qsl(state.share_query().lstrip("?")))
-    said = {**shared, **address.query(choice)}
-    here = (st.context.url or "").split("?")[0].rstrip("/")
-    return f"{here}?{urlencode(said)}" if said else here
+    return sharing.link(address.query(choice))
 
 
 def settings_json(setup: Setup, **parts: object) -> bytes:

@@ -17,11 +17,14 @@ from app_pages.deployment.results import Setup
 from app_pages.explain_page import command as explain_command
 from app_pages.explain_page import results as explain_results
 from app_pages.explain_page import view as explain_view
+from app_pages.explain_page.limits import limits
 from app_pages.plain_text import plain
+from app_pages.questions.asking import ask
+from app_pages.questions.deployment import EXPLAIN
 from app_pages.your_engine.results import LOG_FILE
 
 _SOURCE_HELP = (
-    "What is explained: a prediction for this deployment, the log that you gave on *Your engine* with "
+    "What is explained: a prediction for this deployment, the log that you gave under *Import* with "
     "the speeds beside it, or a few numbers of a run."
 )
 
@@ -46,7 +49,9 @@ def page() -> None:
         _known(source)
     setup, log = deploy_controls.setup(quiet=source != "deployment"), last_log()
     _draw(setup, log)
-    explain_view.explanations()
+    if source == "deployment":
+        ask("explain", EXPLAIN, setup)
+    limits()
 
 
 def _predicted() -> None:

@@ -41,7 +41,7 @@ def explanation(setup: Setup, log: LastLog | None) -> Explanation:
     if choice.source == "numbers":
         seen = observation_of(choice)
     elif log is None:
-        raise ValueError("There is no log yet: paste or drop one on Your engine.")
+        raise ValueError("There is no log yet: paste or drop one under Import.")
     else:
         seen = with_facts(
             log.observation, tokens_per_s=choice.speed, plain_tokens_per_s=choice.plain_speed

@@ -9,6 +9,7 @@ from analysis.doctor import Diagnosis
 from analysis.explaining.explanation import Explanation
 from analysis.explaining.report import WATERFALL, attack_rows, waterfall_rows
 from analysis.explaining.words import context, headline
+from app_pages import chart
 from app_pages.deployment.log import LastLog
 from app_pages.deployment.results import Setup
 from app_pages.explain_page import results as explain_results
@@ -49,8 +50,10 @@ def show(setup: Setup, log: LastLog | None, found: Explanation) -> None:
     _metrics(found)
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.vega_lite_chart(
-            explain_results.waterfall_spec(setup, log), width="stretch", key="waterfall_chart"
+        chart.show(
+            explain_results.waterfall_spec(setup, log),
+            key="waterfall_chart",
+            beside="the table of parts below",
         )
     with right:
         said = context(found)
@@ -144,26 +147,3 @@ def _frame(rows: object, columns: list[str]) -> pd.DataFrame:
     """A table without the columns of which nothing is known."""
     frame = pd.DataFrame(list(rows), columns=columns)  # type: ignore[call-overload]
     return frame.dropna(axis="columns", how="all")
-
-
-def explanations() -> None:
-    """Questions to try, and what an explanation leaves out."""
-    with st.expander("Try these", icon=":material/lightbulb:"):
-        st.markdown(
-            "1. At batch 1, which part takes most? Slide the batch to 128: which is it now?\n"
-            "2. Take *prompt lookup*. What is left to attack when drafting takes nothing?\n"
-            "3. Set *Further time of a round* to 5 ms under *Advanced*. What does the break-even table say of "
-            "p now?\n"
-            "4. Choose *numbers that I have* and give only τ and the two speeds. Which parts are not told "
-            "apart, and which one measurement would tell them?\n"
-            "5. Type a τ below the speedup. What does the page say to such numbers?"
-        )
-    with st.expander("Assumptions and limits", icon=":material/rule:"):
-        st.markdown(
-            "- **In plain steps**: a plain decoding step of the target at the same batch is 1, so the tokens "
-            "of a round are the steps that it replaces.\n"
-            "- **Predicted parts** come from bytes and operations; measured ones only from what was "
-            "printed. What does not follow stays one lump with its bounds: nothing is invented.\n"
-            "- **Removing a part** is a bound, not a promise: no engine drafts in no time.\n"
-            "- **Break-even values change one thing alone.** Two half-measures may do what neither can."
-        )

@@ -12,7 +12,7 @@ from analysis.runs.prediction import RunSummary
 from analysis.runs.report import NamedRun, run_report
 from analysis.runs.rows import TABLES, RunTable
 from analysis.runs.verdict import advice, findings, headline, outcome, times
-from app_pages import downloads
+from app_pages import chart, downloads
 from app_pages.measured_runs.columns import COLUMNS
 from app_pages.plain_text import plain
 
@@ -39,7 +39,7 @@ def show(run: NamedRun) -> None:
     _metrics(summary)
     left, right = st.columns(2, gap="large")
     with left:
-        _chart(run_charts.measured_against_predicted(summary).to_dict(), "run_speedup")
+        _chart(run_charts.measured_against_predicted(summary).to_dict(), "run_speedup", "by_gamma")
         st.caption(
             "Bars are 95 % over prompts. Green crosses put the run's own counts and costs into the formula. "
             "The lines know the acceptance at the largest γ only; at that γ they foresee nothing."
@@ -47,7 +47,11 @@ def show(run: NamedRun) -> None:
         _findings(summary)
     with right:
         height = 130 + 44 * len(summary.measured)  # with legend and axis, a label at every bar
-        _chart({**run_charts.time_of_a_round(summary).to_dict(), "height": height}, "run_round")
+        _chart(
+            {**run_charts.time_of_a_round(summary).to_dict(), "height": height},
+            "run_round",
+            "by_gamma",
+        )
         _acceptance(summary)
     _tables(summary)
     _take_along(run)
@@ -127,6 +131,7 @@ def _acceptance(summary: RunSummary) -> None:
             gammas,
             gammas[-1],
             key="run_gamma",
+            help="One of the draft lengths that this run was measured with.",
         )
         if len(gammas) > 1
         else gammas[0]
@@ -136,7 +141,8 @@ def _acceptance(summary: RunSummary) -> None:
         st.caption("Nothing was drafted at this length: no curve to draw.")
         return
     pooled = sum(here.table.accepted) / sum(here.table.tested)
-    _chart(charts.acceptance_by_depth(here.acceptance, pooled=pooled).to_dict(), "run_acceptance")
+    drawn = charts.acceptance_by_depth(here.acceptance, pooled=pooled).to_dict()
+    _chart(drawn, "run_acceptance", "acceptance")
     st.caption(
         f"Dots: accepted / tested at each depth, bars 95 % over prompts. Dashed: all depths together, "
         f"p = {pooled:.3f}. The article takes p as one number."
@@ -213,5 +219,5 @@ def _facts(run: NamedRun) -> None:
         st.caption("Another machine has other costs: measure there before you decide for it.")
 
 
-def _chart(specification: dict[str, object], key: str) -> None:
-    st.vega_lite_chart(specification, width="stretch", key=key)
+def _chart(specification: dict[str, object], key: str, table: str) -> None:
+    chart.show(specification, key=key, beside=f"the table “{_TITLES[table]}” below")

@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from analysis.charts import colours
-from analysis.palette import BEST, EXACT, LINES, PLAIN, SIMULATED, YOURS
+from analysis.palette import ABOVE, ACCEPTED, DRAFT, LINES, PLAIN, SIMULATED, TARGET, YOURS
 from app_pages.one_token.laws import Curves, Laws, Sample
 
 _AROUND = 120
 """Of a chart's height: title, legend and axis, which the page counts in."""
+_SAID = 3
+"""Words that a description names."""
 _OVERLAP = "both: min(P, Q)"
 _TARGET, _DRAFT = "target P", "draft Q"
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [10, 5])
@@ -40,7 +43,7 @@ def overlap_bars(laws: Laws) -> alt.LayerChart:
             x2="to:Q",
             y=_words(laws.words),
             yOffset=alt.YOffset("who:N", scale=alt.Scale(domain=[_TARGET, _DRAFT])),
-            color=colours([_OVERLAP, _TARGET, _DRAFT], [BEST, EXACT, SIMULATED], field="part"),
+            color=colours([_OVERLAP, _TARGET, _DRAFT], [ACCEPTED, TARGET, DRAFT], field="part"),
             tooltip=[
                 "word:N",
                 "who:N",
@@ -49,15 +52,16 @@ def overlap_bars(laws: Laws) -> alt.LayerChart:
             ],
         )
     )
-    words = "; ".join(
-        f"{word} {p:.3f} and {q:.3f}"
-        for word, p, q in zip(laws.words, laws.target, laws.draft, strict=True)
-    )
+    pairs = list(zip(laws.words, laws.target, laws.draft, strict=True))
+    far = max(pairs, key=lambda pair: abs(pair[1] - pair[2]))
     return alt.LayerChart(layer=[bars]).properties(
         height=_AROUND + 36 * len(laws.words),
         title="P and Q, word by word",
         description=(
-            f"Bars of the target's and the draft's probability per word: {words}. "
+            f"Bars of the target's P and the draft's Q for {len(pairs)} words. "
+            f"P is largest at “{max(pairs, key=lambda pair: pair[1])[0]}” ({max(laws.target):.3f}), "
+            f"Q at “{max(pairs, key=lambda pair: pair[2])[0]}” ({max(laws.draft):.3f}); they differ "
+            f"most at “{far[0]}”: {far[1]:.3f} and {far[2]:.3f}. "
             f"The overlap sums to {laws.overlap:.4f}."
         ),
     )
@@ -69,22 +73,22 @@ def replacement_bars(laws: Laws) -> alt.LayerChart:
     top = step_above(max(laws.decision.replacement))
     bars = (
         alt.Chart(frame)
-        .mark_bar(color=EXACT)
+        .mark_bar(color=TARGET)
         .encode(
             x=_share_axis("probability", top),
             y=_words(laws.words),
             tooltip=["word:N", alt.Tooltip("probability:Q", format=".4f")],
         )
     )
-    words = ", ".join(
-        f"{word} {value:.3f}"
-        for word, value in zip(laws.words, laws.decision.replacement, strict=True)
-        if value
-    )
+    known = [(v, w) for w, v in zip(laws.words, laws.decision.replacement, strict=True) if v]
+    words = ", ".join(f"{word} {value:.3f}" for value, word in sorted(known, reverse=True)[:_SAID])
     return alt.LayerChart(layer=[bars]).properties(
         height=_AROUND - 20 + 23 * len(laws.words),
         title="Where replacements come from",
-        description=f"Probability of each word as the replacement of a rejected one: {words}.",
+        description=(
+            f"Probability of each word as the replacement of a rejected one; {len(known)} of "
+            f"{len(laws.words)} can come, most likely: {words}."
+        ),
     )
 
 
@@ -92,7 +96,7 @@ def emitted_bars(laws: Laws, sample: Sample) -> alt.LayerChart:
     """Shares of the words that came out, beside the target and, where it differs, the exact law."""
     drawn, target, exact = f"came out, {sample.rounds:,} times", _TARGET, "exact for this rule"
     lossy = laws.distance > 1e-9
-    marks = [(drawn, sample.shares, SIMULATED, "square"), (target, laws.target, EXACT, "diamond")]
+    marks = [(drawn, sample.shares, SIMULATED, "square"), (target, laws.target, TARGET, "diamond")]
     if lossy:
         marks.append((exact, laws.emitted, LINES[3], "circle"))
     frame = pd.DataFrame(
@@ -115,16 +119,19 @@ def emitted_bars(laws: Laws, sample: Sample) -> alt.LayerChart:
     for name, size in ((target, 150), (exact, 60))[: len(marks) - 1]:
         points = base.transform_filter(alt.datum.series == name).encode(shape=shapes)
         layers.append(points.mark_point(filled=True, size=size, opacity=1.0))
-    words = "; ".join(
-        f"{word} {share:.3f} for {p:.3f}"
-        for word, share, p in zip(laws.words, sample.shares, laws.target, strict=True)
+    far, share, p = max(
+        zip(laws.words, sample.shares, laws.target, strict=True),
+        key=lambda row: abs(row[1] - row[2]),
     )
+    often = int(np.argmax(sample.shares))
     return alt.LayerChart(layer=layers).properties(
         height=_AROUND + 28 * len(laws.words),
         title="What came out, beside P",
         description=(
-            f"Shares of the emitted words in {sample.rounds} decisions, each for its target "
-            f"probability: {words}. Exact distance from the target: TV = {laws.distance:.4f}."
+            f"Shares of the emitted words in {sample.rounds} decisions beside the target's P. "
+            f"“{laws.words[often]}” came most often, {sample.shares[often]:.3f}; farthest from P is "
+            f"“{far}”: {share:.3f} for {p:.3f}. Exact distance from the target: "
+            f"TV = {laws.distance:.4f}."
         ),
     )
 
@@ -139,12 +146,13 @@ def acceptance_lines(curves: Curves, *, temperature: float, here: float) -> alt.
         ]
     )
     names = [curve.name for curve in curves.lines]
-    palette = [EXACT, YOURS, BEST, LINES[3], SIMULATED, PLAIN][: len(names)]
+    palette = [*LINES, PLAIN][: len(names)]
     dashes = [*_DASHES, [4, 6]][: len(names)]
     y = alt.Y("p:Q", title="p: kept, of those tested", scale=alt.Scale(domain=[0.0, 1.0]))
     x = alt.X(
         "temperature:Q",
         title="Temperature of both models",
+        axis=alt.Axis(tickCount=8),
         scale=alt.Scale(domain=[0.0, float(max(curves.temperatures))], nice=False),
     )
     lines, thick = (
@@ -162,9 +170,9 @@ def acceptance_lines(curves: Curves, *, temperature: float, here: float) -> alt.
     )
     marked = alt.Chart(pd.DataFrame({"temperature": [temperature], "p": [here]}))
     rule = marked.mark_rule(color=PLAIN, strokeDash=[4, 4]).encode(x=x)
-    point = marked.mark_point(
-        color=YOURS, filled=True, size=180, opacity=1.0, stroke="white"
-    ).encode(x=x, y=y, tooltip=[alt.Tooltip("temperature:Q"), alt.Tooltip("p:Q", format=".4f")])
+    point = marked.mark_point(color=YOURS, filled=True, size=180, opacity=1.0, stroke=ABOVE).encode(
+        x=x, y=y, tooltip=[alt.Tooltip("temperature:Q"), alt.Tooltip("p:Q", format=".4f")]
+    )
     ends = "; ".join(
         f"{curve.name} {curve.p[0]:.3f} to {curve.p[-1]:.3f}" for curve in curves.lines
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app_pages import state
+from app_pages import chart, state
 from app_pages.controls import number, show_problem
 from app_pages.one_token import results as token_results
 from app_pages.one_token import story as token_story
@@ -14,6 +14,7 @@ from app_pages.one_token.laws import Sample
 from app_pages.one_token.take_along import take_along
 from app_pages.one_token.words import SAME
 from app_pages.plain_text import plain
+from app_pages.safety_net import net
 from app_pages.state import SEED
 
 _KEY = "token_draw"
@@ -21,6 +22,7 @@ _PROBLEM = "token_draw_problem"
 
 
 @st.fragment
+@net()
 def panel(choice: Choice) -> None:
     """One decision and its neighbours, what all of them come to, and what to take along."""
     st.subheader("One decision, step by step")
@@ -94,8 +96,16 @@ def _buttons(drawn: Sample, at: int) -> None:
         disabled=at == DECISIONS,
         on_click=_go,
         args=(at + 1,),
+        help="The engine's next decision, with fresh coin flips.",
     )
-    st.button("Back", icon=":material/arrow_back:", disabled=at == 1, on_click=_go, args=(at - 1,))
+    st.button(
+        "Back",
+        icon=":material/arrow_back:",
+        disabled=at == 1,
+        on_click=_go,
+        args=(at - 1,),
+        help="One decision back.",
+    )
     st.button(
         "Next that ends otherwise",
         icon=":material/skip_next:",
@@ -127,8 +137,10 @@ def _many(choice: Choice, seed: int) -> None:
     laws, drawn = token_results.laws(choice), token_results.sample(choice, seed)
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.vega_lite_chart(
-            token_results.emitted_spec(choice, seed), width="stretch", key="emitted_chart"
+        chart.show(
+            token_results.emitted_spec(choice, seed),
+            key="emitted_chart",
+            table=lambda: token_results.emitted_table(choice, seed),
         )
     with right:
         mean, _, error = str(drawn.acceptance).partition(" ± ")

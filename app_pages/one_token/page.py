@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app_pages import chart
 from app_pages.one_token import results as token_results
 from app_pages.one_token import words as token_words
 from app_pages.one_token.choice import Choice
@@ -11,6 +12,8 @@ from app_pages.one_token.controls import controls
 from app_pages.one_token.decisions import panel
 from app_pages.one_token.pairs import SENTENCE
 from app_pages.one_token.story import share
+from app_pages.questions.asking import ask
+from app_pages.questions.token import ONE_TOKEN
 
 
 def page() -> None:
@@ -26,7 +29,8 @@ def page() -> None:
     _opinions(choice)
     panel(choice)
     _temperatures(choice)
-    _explanations()
+    ask("one_token", ONE_TOKEN, choice)
+    _limits()
 
 
 def _verdict(choice: Choice) -> None:
@@ -42,14 +46,16 @@ def _opinions(choice: Choice) -> None:
     laws = token_results.laws(choice)
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.vega_lite_chart(token_results.overlap_spec(choice), width="stretch", key="overlap_chart")
+        chart.show(
+            token_results.overlap_spec(choice),
+            key="overlap_chart",
+            table=lambda: token_results.overlap_table(choice),
+        )
     with right:
         _numbers(choice)
         st.markdown(token_words.acceptance(choice, laws))
         if laws.rejects:
-            st.vega_lite_chart(
-                token_results.replacement_spec(choice), width="stretch", key="replacement_chart"
-            )
+            chart.show(token_results.replacement_spec(choice), key="replacement_chart")
             st.caption(token_words.replacement(choice))
         else:
             st.info("Nothing is ever rejected here, so nothing is replaced.")
@@ -82,7 +88,7 @@ def _temperatures(choice: Choice) -> None:
     st.subheader("p against temperature")
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.vega_lite_chart(token_results.curves_spec(choice), width="stretch", key="curves_chart")
+        chart.show(token_results.curves_spec(choice), key="curves_chart")
     with right:
         st.markdown(
             f"Thick: **{token_words.rule_name(choice)}**, for words that are {choice.picked} and, "
@@ -96,18 +102,7 @@ def _temperatures(choice: Choice) -> None:
         st.caption(f"Source of the rule: {choice.verification.source}.")
 
 
-def _explanations() -> None:
-    with st.expander("Try these", icon=":material/lightbulb:"):
-        st.markdown(
-            "1. Take *Identical* and **sample and match**. Why is a perfect draft still rejected, and "
-            "which rule would keep all of it?\n"
-            "2. Take *Nothing in common*. Which rules are still lossless, and what does that cost?\n"
-            "3. Set speculative sampling to *chosen*. The rule is the same, so why does the badge "
-            "turn?\n"
-            "4. Pull **lenience** from 1 down. p rises, and so does the distance from the target: "
-            "what is bought, and with what?\n"
-            "5. Pull the temperature to 0. Where do all rules meet?"
-        )
+def _limits() -> None:
     with st.expander("Assumptions and limits", icon=":material/rule:"):
         st.markdown(
             "- **One word, ten candidates.** A real vocabulary has tens of thousands; every formula "

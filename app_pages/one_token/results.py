@@ -168,6 +168,25 @@ def table(choice: Choice, seed: int) -> pd.DataFrame:
     )
 
 
+def overlap_table(choice: Choice) -> pd.DataFrame:
+    """Both distributions and what they agree on, one row per word."""
+    law = laws(choice)
+    return pd.DataFrame(
+        {
+            "word": law.words,
+            "target P": law.target,
+            "draft Q": law.draft,
+            "min(P, Q)": np.minimum(law.target, law.draft),
+        }
+    )
+
+
+def emitted_table(choice: Choice, seed: int) -> pd.DataFrame:
+    """What came out beside what should, one row per word."""
+    names = ["word", "came out, sampled", "times", "target P", "comes out, exact"]
+    return table(choice, seed)[names]
+
+
 def deviation(choice: Choice, seed: int) -> float:
     """Sampled less exact acceptance, in standard errors of the exact one."""
     exact, drawn = laws(choice).acceptance, sample(choice, seed)

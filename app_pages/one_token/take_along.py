@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
-
 import streamlit as st
 
-from app_pages import downloads
+from app_pages import downloads, sharing
 from app_pages.one_token import results as token_results
 from app_pages.one_token import snippet as token_snippet
 from app_pages.one_token.choice import DECISION, Choice, query
@@ -31,7 +29,7 @@ _COLUMNS = {
 
 def take_along(choice: Choice, *, seed: int, decision: int) -> None:
     """The table, its file, the link and the script."""
-    with st.expander("The numbers behind the charts", icon=":material/table_chart:"):
+    with st.expander("All numbers, word by word", icon=":material/table_chart:"):
         st.dataframe(
             token_results.table(choice, seed),
             hide_index=True,
@@ -45,11 +43,7 @@ def take_along(choice: Choice, *, seed: int, decision: int) -> None:
             file_name="one_token.csv",
             words="Both distributions, what the rule makes of each word, and what came out.",
         )
-        with st.popover("Share", icon=":material/link:"):
-            st.write("The address bar holds these settings. To copy:")
-            st.code(
-                share_link(choice, seed=seed, decision=decision), language=None, wrap_lines=True
-            )
+        sharing.popover(share_link(choice, seed=seed, decision=decision))
     with st.expander("The same in Python", icon=":material/terminal:"):
         st.code(token_snippet.python(choice, seed), language="python", wrap_lines=True)
 
@@ -61,5 +55,4 @@ def share_link(choice: Choice, *, seed: int, decision: int) -> str:
         said[SEED.key] = str(seed)
     if decision != DECISION.default:
         said[DECISION.key] = str(decision)
-    here = (st.context.url or "").split("?")[0].rstrip("/")
-    return f"{here}?{urlencode(said)}" if said else here
+    return sharing.link(said, shared=False)

@@ -15,6 +15,9 @@ from app_pages.plan_page import configurations as plan_configurations
 from app_pages.plan_page import inputs as plan_inputs
 from app_pages.plan_page import results as plan_results
 from app_pages.plan_page import view as plan_view
+from app_pages.plan_page.limits import limits
+from app_pages.questions.asking import ask
+from app_pages.questions.deployment import PLAN
 
 
 def page() -> None:
@@ -40,7 +43,8 @@ def page() -> None:
         _draw(setup)
     except ValueError as error:
         st.error(plain(str(error)), icon=":material/error:")
-    plan_view.explanations()
+    ask("plan", PLAN, setup)
+    limits()
 
 
 def _draw(setup: Setup) -> None:

@@ -99,6 +99,17 @@ def map_spec(setup: Setup, strategy: str) -> dict[str, object]:
     return plan_charts.speedup_map(plan_of(setup), strategy).to_dict(validate=False)
 
 
+def map_table(setup: Setup, strategy: str) -> pd.DataFrame:
+    """The speedup of a strategy, a row per batch and a column per draft length."""
+    cells = [point for point in plan_of(setup).table if point.strategy == strategy]
+    frame = pd.DataFrame(
+        [(point.batch, f"γ = {point.gamma}", point.speedup.value) for point in cells],
+        columns=["batch", "gamma", "speedup"],
+    )
+    wide = frame.pivot_table(index="batch", columns="gamma", values="speedup", sort=False)
+    return wide.sort_index().reset_index().rename_axis(columns=None)
+
+
 def lengths_png(setup: Setup) -> bytes:
     """The draft length over batch, for print."""
     from analysis import figures  # noqa: PLC0415 — matplotlib costs a second at import

@@ -7,6 +7,7 @@ import streamlit as st
 
 from analysis.planning.losses import ScheduleLosses
 from analysis.planning.result import Plan
+from app_pages import chart
 from app_pages.deployment.results import Setup
 from app_pages.plain_text import plain
 from app_pages.plan_page import results as plan_results
@@ -57,9 +58,17 @@ def show(setup: Setup, found: Plan, strategy: str) -> None:
         st.caption(plain(note))
     left, right = st.columns(2, gap="large")
     with left:
-        st.vega_lite_chart(plan_results.lengths_spec(setup), width="stretch", key="lengths_chart")
+        chart.show(
+            plan_results.lengths_spec(setup),
+            key="lengths_chart",
+            beside="the table of batches below",
+        )
     with right:
-        st.vega_lite_chart(plan_results.map_spec(setup, strategy), width="stretch", key="map_chart")
+        chart.show(
+            plan_results.map_spec(setup, strategy),
+            key="map_chart",
+            table=lambda: plan_results.map_table(setup, strategy),
+        )
     frame = plan_results.table(setup)
     known = frame["low"].notna().any()
     st.dataframe(
@@ -74,7 +83,7 @@ def show(setup: Setup, found: Plan, strategy: str) -> None:
     )
     if not known:
         st.caption(
-            "The acceptance was typed, so nothing is known of its error: no intervals. A log on Your engine "
+            "The acceptance was typed, so nothing is known of its error: no intervals. A log under Import "
             "gives them."
         )
     if len(found.strategies) > 1:
@@ -112,25 +121,3 @@ def losses(lost: ScheduleLosses) -> None:
         key="losses_table",
         height=min(35 * len(rows) + 38, 460),
     )
-
-
-def explanations() -> None:
-    """Questions to try, and what a plan leaves out."""
-    with st.expander("Try these", icon=":material/lightbulb:"):
-        st.markdown(
-            "1. At which batch does the draft get shorter, and where is it switched off? What is the knee "
-            "there, on *Where it breaks*?\n"
-            "2. How wide is the flat region at batch 1? What would you rather use of it on a busy day?\n"
-            "3. Compare with *prompt lookup* at p = 0.4. From which batch on is it the better one, and why?\n"
-            "4. Type the schedule `1-:4`. What does one length for all batches cost you?\n"
-            "5. Slide the context to 32,768. Which way does the plan move?"
-        )
-    with st.expander("Assumptions and limits", icon=":material/rule:"):
-        st.markdown(
-            "- **A speedup is against plain decoding at the same batch**; how many requests run is yours to "
-            "know. Waiting requests and prompts are on *Where it breaks*.\n"
-            "- **Times are predicted** and count as exact; intervals have the error of the acceptance only.\n"
-            "- **An engine keeps its strategy**: only the length can change with the batch, and not in all of "
-            "them. The comments of a configuration say what it cannot express.\n"
-            "- **Strategies compared by a typed p** are as good as that p."
-        )

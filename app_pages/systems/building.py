@@ -6,9 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
-from analysis.hardware import Machine
-from analysis.machine_presets import accelerator
-from analysis.model_presets import architecture
 from analysis.predicted_pass import predict_pass
 from analysis.systems.contexts import easy_and_hard
 from analysis.systems.curves import curve_by_name, depth_rates
@@ -115,10 +112,13 @@ def pass_cost(choice: Choice) -> PassVerifyCost:
             return 1.0 + slope * (width - 1)
 
         return line
-    cost = predict_pass(architecture(choice.model), Machine(accelerator=accelerator(choice.card)))
+    runs = choice.runs
+    cost = predict_pass(
+        runs.target, runs.machine, weight_bits=runs.weight_bits, kv_bits=runs.kv_bits
+    )
 
     def predicted(width: int) -> float:
-        return float(cost.verify_cost(width, choice.batch, choice.context))
+        return float(cost.verify_cost(width, runs.batch, runs.context))
 
     return predicted
 

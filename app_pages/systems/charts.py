@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from string import ascii_uppercase
 from typing import Literal, TypeAlias
 
 import altair as alt
@@ -20,6 +21,7 @@ _TITLES: dict[Across, tuple[str, str]] = {
     "draft_steps": ("What the draft takes", "Draft steps, one after the other"),
 }
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
+_GROUPS = (EXACT, PLAIN, *LINES[1:])
 _HEIGHT, _BARS = 380, 400
 _WIDTHS = (32, 64, 128, 256, 512, 1024)
 _TOKENS = (2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 12.0, 17.0, 33.0)
@@ -109,15 +111,19 @@ def tokens_over(
             .mark_line(strokeDash=[4, 3], color=YOURS, opacity=0.8, clip=True)
             .encode(x=x, y=y),
         )
-    words = "; ".join(
-        f"{row.system.name}: {row.tokens_per_round:.2f} tokens at {value}"
-        for row, value in zip(rows, values, strict=True)
-    )
+    placed = list(zip(rows, values, strict=True))
+    fewest, most = (f(placed, key=lambda pair: pair[0].tokens_per_round) for f in (min, max))
+    ringed = next((pair for pair in placed if pair[0].system.name == focus), most)
     return alt.LayerChart(layer=layers).properties(
         height=_HEIGHT,
         title=title,
-        description=f"Tokens per round of every system over {label.lower()}. {words}.",
+        description=f"Tokens per round of {len(rows)} systems over {label[0].lower()}{label[1:]}. "
+        f"Fewest: {_said(*fewest)}; most: {_said(*most)}. Ringed: {_said(*ringed)}.",
     )
+
+
+def _said(row: SystemRow, value: int) -> str:
+    return f"{row.system.name}, {row.tokens_per_round:.2f} at {value}"
 
 
 def _sides(
@@ -164,22 +170,29 @@ def _lift(frame: pd.DataFrame, focus: str, top: float, shift: int) -> int:
 def speedup_bars(rows: Sequence[SystemRow], focus: str) -> alt.LayerChart:
     """The speedup of each system at the costs given, the fastest first; 1 is plain decoding.
 
-    Colour tells systems of the same target and text, which compare, from the others.
+    Colour, and a letter behind the number, tell systems of the same target and text, which compare,
+    from the others.
     """
     ordered = sorted(rows, key=lambda row: row.speedup or 0.0, reverse=True)
-    groups = {row.system.name: name for name, group in grouped(rows) for row in group}
+    of = {name: group for name, group in grouped(rows) if group}
+    letters = dict(zip(of, ascii_uppercase, strict=False)) if len(of) > 1 else {}
+    shown = {name: f"{letters[name]}: {name}" if name in letters else name for name in of}
+    groups = {row.system.name: name for name, group in of.items() for row in group}
     frame = pd.DataFrame(
         {
             "system": [row.system.name for row in ordered],
             "speedup": [row.speedup for row in ordered],
-            "text": [f"{row.speedup:.2f}×" for row in ordered],
-            "of": [groups[row.system.name] for row in ordered],
+            "text": [
+                f"{row.speedup:.2f}× {letters.get(groups[row.system.name], '')}".strip()
+                for row in ordered
+            ],
+            "of": [shown[groups[row.system.name]] for row in ordered],
             "cost": [row.round_cost for row in ordered],
             "V": [row.verify_cost for row in ordered],
             "tokens": [row.tokens_per_round for row in ordered],
         }
     )
-    names = list(dict.fromkeys(groups.values()))
+    names = list(shown.values())
     top = step_above(1.12 * max(frame["speedup"]), _GAINS)
     y = alt.Y(
         "system:N",
@@ -197,8 +210,17 @@ def speedup_bars(rows: Sequence[SystemRow], focus: str) -> alt.LayerChart:
     bars = base.mark_bar(height={"band": 0.7}).encode(
         color=alt.Color(
             "of:N",
-            scale=alt.Scale(domain=names, range=[EXACT, PLAIN, *LINES[1:]][: len(names)]),
-            legend=alt.Legend(title=None, orient="top", labelLimit=300, columns=1, symbolSize=110),
+            scale=alt.Scale(
+                domain=names, range=[_GROUPS[i % len(_GROUPS)] for i in range(len(names))]
+            ),
+            legend=alt.Legend(
+                title=None,
+                orient="top",
+                labelLimit=300,
+                labelFontSize=11,
+                columns=1,
+                symbolSize=110,
+            ),
         ),
         opacity=alt.condition(alt.datum.system == focus, alt.value(1.0), alt.value(0.6)),
         tooltip=[
@@ -217,10 +239,12 @@ def speedup_bars(rows: Sequence[SystemRow], focus: str) -> alt.LayerChart:
         .encode(x="speedup:Q")
     )
     words = "; ".join(f"{row.system.name} {row.speedup:.2f}" for row in ordered)
+    gains = sum((row.speedup or 0.0) > 1.0 for row in ordered)
     return alt.LayerChart(layer=[bars, plain, text]).properties(
         height=_BARS,
         title="What that gains at these costs",
-        description=f"Bars of speedup over plain decoding, the fastest first, 1 marked. {words}.",
+        description=f"Bars of speedup over plain decoding, the fastest first; {gains} of {len(ordered)} "
+        f"are above 1, which is marked. {words}.",
     )
 
 

@@ -6,10 +6,11 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from analysis.machine_presets import accelerator
-from analysis.model_presets import architecture
 from analysis.systems.presets import preset_names
 from app_pages import state
+from app_pages.deployment import address as deploy_address
+from app_pages.deployment import choice as deploy_choice
+from app_pages.deployment.machine_fields import OWN_NUMBERS
 from app_pages.state import Field
 from app_pages.systems import system_numbers
 from app_pages.systems.fields import SAMPLED, all_keys, number_named, word_named
@@ -23,23 +24,20 @@ PASSES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Everything that can be set; cost ratio and overhead are those of all pages.
+    """Everything that can be set; cost ratio, overhead and what `runs` where are those of all pages.
 
     `own` are cost ratios of single systems. `changed` has what differs from the presets by its key.
     """
 
     focus: str = "medusa"
     passes: str = "machine"
-    model: str = "Llama 2 7B"
-    card: str = "A100 80GB SXM"
     slope: float = system_numbers.SLOPE.default
-    batch: int = int(system_numbers.BATCH.default)
-    context: int = int(system_numbers.CONTEXT.default)
     sampled: int = 0
     own: tuple[tuple[str, float], ...] = ()
     changed: tuple[tuple[str, float | str], ...] = ()
     cost_ratio: float = state.COST.default
     overhead: float = state.OVERHEAD.default
+    runs: deploy_choice.Choice = deploy_address.EXAMPLE
 
     def value(self, key: str) -> float | str:
         """What a system's number or word is: as chosen, else the preset's."""
@@ -92,27 +90,36 @@ class Choice:
 
 
 EXAMPLE = Choice()
-_WORDS = {"focus": "system", "passes": "passes", "model": "model", "card": "card"}
-_NUMBERS = {
-    "slope": system_numbers.SLOPE,
-    "batch": system_numbers.BATCH,
-    "context": system_numbers.CONTEXT,
-}
+_WORDS = {"focus": "system", "passes": "passes"}
+_SLOPE = "slope"
 
 
 def address_keys() -> tuple[str, ...]:
-    """Names in the address, which never change; c, the overhead and the seed have theirs on every page."""
-    return (*_WORDS.values(), *_NUMBERS, "sampled", "own", *all_keys())
+    """Names in the address, which never change; what several pages share has its names elsewhere."""
+    return (*_WORDS.values(), _SLOPE, "sampled", "own", *all_keys())
+
+
+def place_of(chosen: deploy_choice.Choice) -> deploy_choice.Choice:
+    """What decides over the time of a pass, of all that is chosen of a deployment: target, machine, load."""
+    kept = {name: getattr(chosen, name) for name in (*_PLACE, *OWN_NUMBERS)}
+    return deploy_choice.Choice(**kept)
+
+
+_PLACE = (
+    "model", "card", "devices", "weight_bits", "kv_bits", "batch", "context", "memory_share",
+    "operations_share", "overlap_k", "fixed_ms", "layer_us", "token_us",
+)  # fmt: skip
 
 
 def query(choice: Choice) -> dict[str, str]:
     """The choice in the words of the address: what differs from the example and matters."""
     said: dict[str, str] = {}
-    idle = {"machine": {"slope"}, "slope": {"model", "card", "batch", "context"}}[choice.passes]
-    for name, key in {**_WORDS, **{name: name for name in _NUMBERS}}.items():
+    for name, key in _WORDS.items():
         value = getattr(choice, name)
-        if value != getattr(EXAMPLE, name) and name not in idle:
-            said[key] = f"{value:.10g}" if name in _NUMBERS else str(value)
+        if value != getattr(EXAMPLE, name):
+            said[key] = value
+    if choice.passes == "slope" and choice.slope != EXAMPLE.slope:
+        said[_SLOPE] = f"{choice.slope:.10g}"
     if choice.sampled:
         said["sampled"] = str(choice.sampled)
     if choice.own:
@@ -143,13 +150,10 @@ def read(given: Mapping[str, str]) -> tuple[Choice, tuple[str, ...]]:
     known: dict[str, Callable[[str], object]] = {
         "focus": lambda text: _one_of("system", text, preset_names()),
         "passes": lambda text: _one_of("passes", text, tuple(PASSES)),
-        "model": lambda text: architecture(text).name,
-        "card": lambda text: accelerator(text).name,
     }
     for name, checked in known.items():
         values[name] = take(_WORDS[name], checked)
-    for name, field in _NUMBERS.items():
-        values[name] = take(name, lambda text, field=field: number_in(field, text))  # type: ignore[misc]
+    values[_SLOPE] = take(_SLOPE, lambda text: number_in(system_numbers.SLOPE, text))
     values["sampled"] = take("sampled", sampled)
     values["own"] = take("own", own_ratios)
     usable = {name: value for name, value in values.items() if value is not None}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analysis.machine_presets import accelerators
-from analysis.model_presets import architectures
 from analysis.systems.presets import preset_names
 from app_pages.controls import number as shared_number
 from app_pages.controls import slider_with_number
+from app_pages.deployment import controls as deploy_controls
+from app_pages.deployment import machine_inputs, model_inputs
 from app_pages.state import COST, OVERHEAD
 from app_pages.systems import system_numbers
 from app_pages.systems import widgets as system_widgets
@@ -18,8 +18,6 @@ from app_pages.systems.fields import system_keys, with_help
 from app_pages.systems.system_numbers import numbers
 from app_pages.systems.system_words import WORDS
 
-BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
-CONTEXTS = (0, 512, 2048, 8192, 32_768, 131_072)
 _PASSES_HELP = (
     "What a target pass over n tokens takes, in passes over one: V(n). A machine's is predicted from its "
     "bandwidth and arithmetic; a straight line is for what you have measured."
@@ -45,34 +43,18 @@ def costs(choice: Choice) -> None:
             system_widgets.number(
                 system_numbers.SLOPE, choice.slope, system_widgets.setter("slope")
             )
-        else:
-            _machine(choice)
-    if choice.passes == "machine":
-        with third:
-            for field, values, value in (
-                (system_numbers.BATCH, BATCHES, choice.batch),
-                (system_numbers.CONTEXT, CONTEXTS, choice.context),
-            ):
-                system_widgets.steps(
-                    field.key, field.label, values, value, field.help,
-                    system_widgets.setter(field.key),
-                )  # fmt: skip
-
-
-def _machine(choice: Choice) -> None:
-    model, card = st.columns(2, gap="small")
-    with model:
-        system_widgets.select(
-            "model", "Target", [each.name for each in architectures()], choice.model,
-            "Vicuna 7B, which most presets are of, has the shape of Llama 2 7B.",
-            system_widgets.setter("model"),
-        )  # fmt: skip
-    with card:
-        system_widgets.select(
-            "card", "Machine", [each.name for each in accelerators()], choice.card,
-            "Its printed bandwidth and arithmetic, with the shares of them that programs usually reach.",
-            system_widgets.setter("card"),
-        )  # fmt: skip
+    if choice.passes == "slope":
+        return
+    with second:
+        model_inputs.target()
+        st.caption("Most presets are of Vicuna 7B, which has the shape of Llama 2 7B.")
+    with third:
+        machine_inputs.machine()
+    load, held = st.columns(2, gap="medium")
+    with load:
+        deploy_controls.batch()
+    with held:
+        deploy_controls.context()
 
 
 def closer(choice: Choice) -> None:
@@ -91,6 +73,7 @@ def closer(choice: Choice) -> None:
             disabled=not changed,
             on_click=system_widgets.reset,
             args=(name, system_keys(name)),
+            help="The numbers of this system as they were published, or derived from what was.",
         )
     idle = _idle(choice)
     inputs = [

@@ -7,6 +7,8 @@ import streamlit as st
 from app_pages import state
 from app_pages.controls import show_problem
 from app_pages.plain_text import plain
+from app_pages.questions.asking import ask
+from app_pages.questions.systems import SYSTEMS
 from app_pages.systems import inputs as system_inputs
 from app_pages.systems import results as system_results
 from app_pages.systems import take_along as system_take
@@ -37,6 +39,7 @@ def page() -> None:
     st.subheader("All of them, in numbers")
     system_view.table(choice)
     system_take.show(choice)
-    system_words.explanations()
+    ask("systems", SYSTEMS, choice)
+    system_words.limits()
     system_widgets.say_in_address(choice)
     state.remember()

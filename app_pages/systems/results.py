@@ -17,6 +17,7 @@ from analysis.systems.presets import preset_names
 from analysis.systems.report import systems_report
 from analysis.trees.values import node_probabilities
 from app_pages import state
+from app_pages.deployment.command import hardware
 from app_pages.systems import building
 from app_pages.systems.building import Built
 from app_pages.systems.choice import Choice
@@ -97,8 +98,8 @@ def report_of(choice: Choice) -> Report:
                 (("slope", choice.slope),)
                 if choice.passes == "slope"
                 else (
-                    ("target", choice.model), ("hardware", choice.card), ("batch", choice.batch),
-                    ("context", choice.context),
+                    ("target", choice.runs.model), ("hardware", hardware(choice.runs)),
+                    ("batch", choice.runs.batch), ("context", choice.runs.context),
                 )
             ),
             ("changed", ",".join(own) or None),

@@ -11,7 +11,6 @@ from app_pages.state import Field
 from simulator import ConstantAcceptance, HitMiss
 
 MOST_NODES = 256
-MOST_BATCH, MOST_CONTEXT = 1024, 131_072
 
 
 def _number(
@@ -33,14 +32,6 @@ SLOPE = _number(
     "V(n) = 1 + slope × (n − 1): what a target pass over n tokens takes, in passes over one. The article "
     "takes 0. Time a prompt of 65 tokens against one: (V(65) − 1) / 64.",
     step=0.001,
-)
-BATCH = _number(
-    *("batch", "batch", "Batch", (1, MOST_BATCH), 1),
-    "Requests that share each pass: with many, a wide pass computes, and every node costs.",
-)
-CONTEXT = _number(
-    *("context", "context", "Context", (0, MOST_CONTEXT), 512),
-    "Tokens held per request: every pass reads their cache.",
 )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
 from analysis.output import to_csv, to_json
-from app_pages import downloads, state
+from app_pages import downloads, sharing, state
+from app_pages.deployment import address as deploy_address
+from app_pages.deployment import command as deploy_command
 from app_pages.downloads import DRAWING
 from app_pages.state import SEED
 from app_pages.systems import results as system_results
@@ -52,15 +53,17 @@ def show(choice: Choice) -> None:
             file_name="specdec_systems.png",
             words="The pair of axes and the speedups, for print.",
         )
-        with st.popover("Share", icon=":material/link:"):
-            st.write("The address bar holds all of this. To copy:")
-            st.code(share_link(choice), language=None, wrap_lines=True)
+        sharing.popover(share_link(choice))
     with st.expander("The same on the command line", icon=":material/terminal:"):
         st.code(command(choice), language="bash", wrap_lines=True)
         if choice.changed:
             st.caption(
                 "It prints the presets; numbers of a system that were changed here are not in it."
             )
+        usual = deploy_address.EXAMPLE
+        bits = (choice.runs.weight_bits, choice.runs.kv_bits)
+        if choice.passes == "machine" and bits != (usual.weight_bits, usual.kv_bits):
+            st.caption("It takes 16 bits for weights and cache; those chosen are not in it.")
 
 
 def nodes_csv(choice: Choice) -> bytes:
@@ -97,10 +100,8 @@ def figure_png(choice: Choice) -> bytes:
 
 def share_link(choice: Choice) -> str:
     """The address of this page with everything that was set, the numbers of all pages with it."""
-    shared = dict(parse_qsl(state.share_query().lstrip("?")))
-    said = {**shared, **query(choice)}
-    here = (st.context.url or "").split("?")[0].rstrip("/")
-    return f"{here}?{urlencode(said)}" if said else here
+    said = {**deploy_address.query(choice.runs), **query(choice)}
+    return sharing.link(said)
 
 
 def command(choice: Choice) -> str:
@@ -120,8 +121,10 @@ def command(choice: Choice) -> str:
         assert callable(passes)  # noqa: S101 — as it is built
         parts += ["--verify-cost", ",".join(f"{n}:{passes(n):.10g}" for n in ends)]
     else:
-        parts += ["--target", choice.model, "--hardware", choice.card]
-        parts += ["--batch", f"{choice.batch:g}", "--context", f"{choice.context:g}"]
+        runs = choice.runs
+        parts += ["--target", deploy_command.named(runs.model)]
+        parts += ["--hardware", deploy_command.hardware(runs)]
+        parts += ["--batch", str(runs.batch), "--context", str(runs.context)]
     if choice.overhead:
         parts += ["--overhead", f"{choice.overhead:.10g}"]
     parts += ["--rounds", str(choice.sampled)]

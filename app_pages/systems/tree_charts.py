@@ -6,8 +6,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.charts import step_above
-from analysis.palette import BEST, LINES, PLAIN, YOURS
+from analysis.charts import said_above_one, step_above
+from analysis.palette import ABOVE, ACCEPTED, BEST, LINES, LOSS, PLAIN, YOURS
 from app_pages.systems.results import Picture
 from app_pages.systems.sizes import Sizes
 from simulator import Tree
@@ -15,12 +15,13 @@ from simulator.trees import ROOT
 
 _HEIGHT = 380
 _GAINS = (1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0, 17.0, 33.0)
+_NODES = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 _SMALL, _LARGE = 9, 40
 """Nodes side by side from which on dots shrink, and from which on they are smallest."""
 
 
 def tree_picture(picture: Picture) -> alt.LayerChart:
-    """The tree, root on top: a dot per node by depth, its colour the chance that a round keeps it."""
+    """The tree, root on top: a dot per node, its colour and size the chance that a round keeps it."""
     places = node_places(picture.tree)
     parents = [places[parent] if parent != ROOT else 0.5 for parent in picture.tree.parents]
     frame = pd.DataFrame(
@@ -39,22 +40,23 @@ def tree_picture(picture: Picture) -> alt.LayerChart:
     down = alt.Scale(domain=[-0.4, deepest + 0.4], reverse=True, nice=False)
     depths = alt.Axis(values=list(range(deepest + 1)), format="d", grid=False)
     x = alt.X("place:Q", title=None, axis=None, scale=across)
-    y = alt.Y("depth:Q", title="Depth", axis=depths, scale=down)
+    y = alt.Y("depth:Q", title="Depth (tokens)", axis=depths, scale=down)
     edges = (
         alt.Chart(frame)
         .mark_rule(color=PLAIN, opacity=0.45)
         .encode(
             x=alt.X("parent:Q", title=None, axis=None, scale=across),
             x2="place:Q",
-            y=alt.Y("above:Q", title="Depth", axis=depths, scale=down),
+            y=alt.Y("above:Q", title="Depth (tokens)", axis=depths, scale=down),
             y2="depth:Q",
         )
     )
     widest = max(np.bincount(picture.tree.depths))
     size = 170 if widest <= _SMALL else 90 if widest <= _LARGE else 40
+    legend = alt.Legend(orient="top", format=".0%", values=[0, 0.05, 0.2, 0.5, 1])
     dots = (
         alt.Chart(frame)
-        .mark_circle(size=size, opacity=1.0, stroke=PLAIN, strokeWidth=0.7)
+        .mark_circle(opacity=1.0, stroke=PLAIN, strokeWidth=0.7)
         .encode(
             x=x,
             y=y,
@@ -62,9 +64,13 @@ def tree_picture(picture: Picture) -> alt.LayerChart:
                 "kept:Q",
                 title="kept",
                 scale=alt.Scale(type="sqrt", domain=[0.0, 1.0], scheme="viridis"),
-                legend=alt.Legend(
-                    orient="top", format=".0%", values=[0, 0.05, 0.2, 0.5, 1], gradientLength=200
-                ),
+                legend=legend,
+            ),
+            size=alt.Size(
+                "kept:Q",
+                title="kept",
+                scale=alt.Scale(type="sqrt", domain=[0.0, 1.0], range=[size / 4, 1.2 * size]),
+                legend=legend,
             ),
             tooltip=[
                 alt.Tooltip("guesses:N", title="guess by guess"),
@@ -76,7 +82,7 @@ def tree_picture(picture: Picture) -> alt.LayerChart:
     )
     root = (
         alt.Chart(pd.DataFrame({"place": [0.5], "depth": [0], "what": ["the text's last token"]}))
-        .mark_point(shape="square", filled=True, size=130, color=BEST, opacity=1.0)
+        .mark_point(shape="square", filled=True, size=130, color=ACCEPTED, opacity=1.0)
         .encode(x=x, y=y, tooltip=[alt.Tooltip("what:N", title="root")])
     )
     by_depth = np.bincount(picture.tree.depths, weights=picture.kept, minlength=deepest + 1)[1:]
@@ -85,8 +91,9 @@ def tree_picture(picture: Picture) -> alt.LayerChart:
         height=min(110 + 62 * (deepest + 1), 560),
         title="The tree" + (f", {picture.name}" if picture.name else ""),
         description=(
-            f"A tree of {picture.tree.nodes} drafted tokens and depth {deepest}, coloured by the chance "
-            f"that a round keeps each. Rounds that keep one at each depth: {words}."
+            f"A tree of {picture.tree.nodes} drafted tokens and depth {deepest}; colour and size are the "
+            f"chance that a round keeps each, from {min(picture.kept):.2%} to "
+            f"{max(picture.kept):.1%}. Rounds that keep one at each depth: {words}."
         ),
     )
 
@@ -124,9 +131,15 @@ def speedup_over_sizes(found: Sizes, nodes: int, speedup: float, name: str) -> a
         }
     )
     top = step_above(max(*frame["speedup"], speedup), _GAINS)
-    right = max(int(frame["nodes"].max()), nodes)
-    x = alt.X("nodes:Q", title="Drafted nodes", scale=alt.Scale(domain=[0, right], nice=False))
-    y = alt.Y("speedup:Q", title="Speedup", scale=alt.Scale(domain=[0.0, top], nice=False))
+    right = step_above(max(int(frame["nodes"].max()), nodes), _NODES)
+    x = alt.X(
+        "nodes:Q", title="Drafted nodes (tokens)", scale=alt.Scale(domain=[0, right], nice=False)
+    )
+    y = alt.Y(
+        "speedup:Q",
+        title="Speedup over plain decoding",
+        scale=alt.Scale(domain=[0.0, top], nice=False),
+    )
     tips = [
         alt.Tooltip("nodes:Q"),
         *(alt.Tooltip(f"{key}:Q", format=".3f") for key in ("speedup", "tokens", "cost")),
@@ -140,8 +153,8 @@ def speedup_over_sizes(found: Sizes, nodes: int, speedup: float, name: str) -> a
     )
     layers = [
         alt.Chart(pd.DataFrame({"from": [0.0], "to": [1.0]}))
-        .mark_rect(color=YOURS, opacity=0.10)
-        .encode(y=alt.Y("from:Q", title="Speedup"), y2="to:Q"),
+        .mark_rect(color=LOSS, opacity=0.10)
+        .encode(y=alt.Y("from:Q", title="Speedup over plain decoding"), y2="to:Q"),
         alt.Chart(pd.DataFrame({"speedup": [1.0]}))
         .mark_rule(color=PLAIN, strokeDash=[6, 4], strokeWidth=1.5)
         .encode(y="speedup:Q"),
@@ -149,7 +162,7 @@ def speedup_over_sizes(found: Sizes, nodes: int, speedup: float, name: str) -> a
         .mark_line(color=LINES[0], strokeWidth=2.5, point=len(frame) <= _LARGE)
         .encode(x=x, y=y, tooltip=tips),
         alt.Chart(marks)
-        .mark_point(filled=True, size=200, opacity=1.0, stroke="white")
+        .mark_point(filled=True, size=200, opacity=1.0, stroke=ABOVE)
         .encode(
             x=x,
             y=y,
@@ -170,6 +183,7 @@ def speedup_over_sizes(found: Sizes, nodes: int, speedup: float, name: str) -> a
         title="Where more nodes stop paying",
         description=(
             f"Speedup of {name} over its number of drafted nodes. As it is, {nodes} nodes: "
-            f"{speedup:.3f}. Best: {found.best.nodes} nodes, {found.best.speedup:.3f}."
+            f"{speedup:.3f}. Best: {found.best.nodes} nodes, {found.best.speedup:.3f}. "
+            f"It is {said_above_one(list(frame['nodes']), list(frame['speedup']), 'nodes = ')}."
         ),
     )

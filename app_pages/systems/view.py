@@ -6,7 +6,7 @@ import streamlit as st
 
 from analysis.checking import z_limit
 from analysis.systems.comparing import SystemRow
-from app_pages import state
+from app_pages import chart, state
 from app_pages.controls import number as shared_number
 from app_pages.plain_text import plain
 from app_pages.systems import inputs as system_inputs
@@ -45,6 +45,7 @@ _COLUMNS = {
         help="Solved for: the printed tokens went into the preset. Predicted: they did not.",
     ),
 }
+_TABLE = "the table of all systems below"
 _MANY = 4
 """Metrics in a row."""
 
@@ -64,19 +65,18 @@ def overview(choice: Choice) -> None:
     free, focus = choice.costless, choice.focus
     left, right = st.columns(2, gap="large")
     with left:
-        st.vega_lite_chart(
-            system_specs.axes_spec(free, "verified", focus), width="stretch", key="verified_chart"
+        chart.show(
+            system_specs.axes_spec(free, "verified", focus), key="verified_chart", beside=_TABLE
         )
     with right:
-        st.vega_lite_chart(
-            system_specs.axes_spec(free, "draft_steps", focus), width="stretch", key="steps_chart"
+        chart.show(
+            system_specs.axes_spec(free, "draft_steps", focus), key="steps_chart", beside=_TABLE
         )
-    st.vega_lite_chart(
-        system_specs.bars_spec(choice.costly, focus), width="stretch", key="speedup_bars"
-    )
+    chart.show(system_specs.bars_spec(choice.costly, focus), key="speedup_bars", beside=_TABLE)
     st.caption(
         f"Ringed: {choice.focus}, with its other sizes as a dashed line. Presets are of different targets "
-        "and texts, as print has them: only systems of one target and text compare, bars of one colour."
+        "and texts, as print has them: only systems of one target and text compare, bars "
+        "of one colour and letter."
     )
 
 
@@ -132,9 +132,7 @@ def closer(choice: Choice) -> None:
     with left:
         _tree(choice, row)
     with right:
-        st.vega_lite_chart(
-            system_specs.sizes_spec(choice.costly, choice.focus), width="stretch", key="sizes_chart"
-        )
+        chart.show(system_specs.sizes_spec(choice.costly, choice.focus), key="sizes_chart")
         st.markdown(system_words.paying(row, found))
 
 
@@ -206,22 +204,16 @@ def _tree(choice: Choice, row: SystemRow) -> None:
             help="Each kind of round has its own rates, and grows its own tree from them.",
         )
         kind = names.index(name) if name in names else 0
-    st.vega_lite_chart(
+    chart.show(
         system_specs.tree_spec(choice.costless, choice.focus, kind),
-        width="stretch",
         key="tree_chart",
+        table=lambda: system_results.node_table(shown[kind]),
+        columns={
+            "guesses": st.column_config.TextColumn(
+                help="1 is the draft's best guess, 2 its second, from the root on."
+            ),
+            "kept": st.column_config.NumberColumn(format="%.5f"),
+            "kept, once its parent is": st.column_config.NumberColumn(format="%.5f"),
+        },
     )
     st.caption(system_words.tree_words(row))
-    with st.expander("The nodes, by number", icon=":material/table_chart:"):
-        st.dataframe(
-            system_results.node_table(shown[kind]),
-            hide_index=True,
-            column_config={
-                "guesses": st.column_config.TextColumn(
-                    help="1 is the draft's best guess, 2 its second, from the root on."
-                ),
-                "kept": st.column_config.NumberColumn(format="%.5f"),
-                "kept, once its parent is": st.column_config.NumberColumn(format="%.5f"),
-            },
-            key="node_table",
-        )

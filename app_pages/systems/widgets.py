@@ -13,6 +13,7 @@ import streamlit as st
 
 from app_pages import recalling, state
 from app_pages.controls import drawn_key, fresh_key
+from app_pages.deployment import widgets as deploy_widgets
 from app_pages.one_token.controls import write_address
 from app_pages.state import Field
 from app_pages.systems import choice as choices
@@ -27,15 +28,21 @@ Change = Callable[[Choice, Any], Choice]
 
 def recalled() -> Choice:
     """The choice of this session, or that of the address where a link or Back led here."""
+    deploy_widgets.recalled()
     recalling.recall(_CHOICE, _PROBLEMS, choices.address_keys(), choices.read)
     return current()
 
 
 def current() -> Choice:
-    """The choice with the cost ratio and the overhead that all pages share."""
+    """The choice with what all pages share: cost ratio, overhead, and what runs where."""
     settings = state.current()
     kept: Choice = st.session_state.get(_CHOICE, choices.EXAMPLE)
-    return dataclasses.replace(kept, cost_ratio=settings.cost_ratio, overhead=settings.overhead)
+    return dataclasses.replace(
+        kept,
+        cost_ratio=settings.cost_ratio,
+        overhead=settings.overhead,
+        runs=choices.place_of(deploy_widgets.current()),
+    )
 
 
 def keep(choice: Choice) -> None:
@@ -45,11 +52,13 @@ def keep(choice: Choice) -> None:
 
 def show_problems() -> None:
     """What was wrong with the link or with what was typed last, once."""
+    deploy_widgets.show_problems()
     recalling.show(_PROBLEMS)
 
 
 def say_in_address(choice: Choice) -> None:
     """Write to the address what differs from the example."""
+    deploy_widgets.say_in_address(deploy_widgets.current())
     write_address(choices.address_keys(), choices.query(choice))
 
 

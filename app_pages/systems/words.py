@@ -55,20 +55,8 @@ def paying(row: SystemRow, found: Sizes) -> str:
     return " ".join(parts)
 
 
-def explanations() -> None:
-    """What to try, and what is assumed."""
-    with st.expander("Try these", icon=":material/lightbulb:"):
-        st.markdown(
-            "1. Look at **medusa**, tree *grown by its rule*, and pull the nodes from 256 down. Where is it "
-            "fastest, and where would it be with V(n) = 1 (a straight line with slope 0)?\n"
-            "2. Raise the batch to 64. Which systems lose most, and why not the chains?\n"
-            "3. Set **c** to 0. Who gains most, and what remains of the difference between eagle-chain and "
-            "block?\n"
-            "4. Look at **eagle-2** and set *Easy and hard rounds* to 0: the same nodes, but nothing to "
-            "follow. Compare with *spread* 0.6.\n"
-            "5. Look at **lookahead** and take the hit rate to 1. Why do fifteen independent candidates "
-            "promise twice what was measured?"
-        )
+def limits() -> None:
+    """What is assumed."""
     with st.expander("Assumptions and limits", icon=":material/rule:"):
         st.markdown(
             "- **Presets are of different targets and texts.** What is printed, solved for or assumed is "

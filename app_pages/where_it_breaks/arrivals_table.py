@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from simulator import Estimate
-from simulator.serving import ServingComparison, ServingEstimates
+from simulator.serving import Seen, ServingComparison, ServingEstimates
 
 _SEEN = ("e2e_s", "e2e_p95_s", "ttft_s", "tpot_s", "tokens_per_s", "mean_batch")
 
@@ -21,6 +21,27 @@ def table(points: tuple[ServingComparison, ...]) -> pd.DataFrame:
             row |= _with_ends(f"gain_{name}", getattr(point, f"gain_{name}"))
         rows.append(row | _with_ends("throughput_ratio", point.throughput_ratio))
     return pd.DataFrame(rows)
+
+
+def times(points: tuple[ServingComparison, ...], of: Seen) -> pd.DataFrame:
+    """A row per rate: the mean time [s] that the chart draws, with its ends, on either side."""
+    return pd.DataFrame(
+        [
+            {"rate_per_s": point.rate_per_s}
+            | _with_ends("plain_s", None if point.plain is None else point.plain.mean_s(of))
+            | _with_ends(
+                "speculative_s",
+                None if point.speculative is None else point.speculative.mean_s(of),
+            )
+            for point in points
+        ]
+    )
+
+
+def gains(points: tuple[ServingComparison, ...]) -> pd.DataFrame:
+    """A row per rate: time without / with drafts, with its ends."""
+    frame = table(points)
+    return frame[["rate_per_s", *(name for name in frame if str(name).startswith("gain_"))]]
 
 
 def _seen(name: str, side: ServingEstimates | None) -> dict[str, float | None]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import pandas as pd
 import streamlit as st
 
 from analysis.serving.charts import SEEN
 from analysis.serving.turning import Turning
-from app_pages import downloads
+from app_pages import chart, downloads
 from app_pages.controls import drawn_key, fresh_key
 from app_pages.deployment.results import Setup
 from app_pages.plain_text import plain
-from app_pages.where_it_breaks import arrivals_command, arrivals_table
+from app_pages.where_it_breaks import arrivals_command, arrivals_table, figures
 from app_pages.where_it_breaks import arrivals_controls as controls
 from app_pages.where_it_breaks import arrivals_results as results
 from app_pages.where_it_breaks import arrivals_words as words
@@ -68,7 +69,7 @@ def _simulated(setup: Setup, load: Load) -> None:
     st.caption(plain(f"{turn.sentence} {words.sampled(here, points, load.seed)}"))
     _notes(points, here)
     _charts(points, here, turn)
-    with st.expander("The numbers over the rate", icon=":material/table:"):
+    with st.expander("All numbers over the rate", icon=":material/table:"):
         st.dataframe(
             arrivals_table.table(points).round(6),
             hide_index=True,
@@ -168,9 +169,18 @@ def _charts(points: tuple[ServingComparison, ...], here: ServingComparison, turn
     of = _seen()
     left, right = st.columns(2, gap="large")
     with left:
-        _chart(lambda: results.times_spec(points, of, here), "arrivals_times")
+        _chart(
+            lambda: results.times_spec(points, of, here),
+            "arrivals_times",
+            lambda: arrivals_table.times(points, of),
+            lambda: figures.over_rate(points),
+        )
     with right:
-        _chart(lambda: results.gain_spec(points, turn, here), "arrivals_gain")
+        _chart(
+            lambda: results.gain_spec(points, turn, here),
+            "arrivals_gain",
+            lambda: arrivals_table.gains(points),
+        )
     st.caption(
         "Rings are at your rate. Vertical rules on the left are the stable limits: from there on a queue "
         "grows for ever. A dotted rule on the right, where there is one, is where the gain of the whole "
@@ -178,11 +188,18 @@ def _charts(points: tuple[ServingComparison, ...], here: ServingComparison, turn
     )
 
 
-def _chart(spec: Callable[[], dict[str, object]], key: str) -> None:
+def _chart(
+    spec: Callable[[], dict[str, object]],
+    key: str,
+    table: Callable[[], pd.DataFrame],
+    png: Callable[[], bytes] | None = None,
+) -> None:
     try:
-        st.vega_lite_chart(spec(), width="stretch", key=key)
+        made = spec()
     except ValueError as error:
         st.info(plain(str(error)))
+        return
+    chart.show(made, key=key, table=table, png=png)
 
 
 def _seen() -> Seen:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from analysis.charts import colours, step_above
 from analysis.deployment.load import LoadPoint
-from analysis.palette import BEST, EXACT, PLAIN, YOURS
+from analysis.palette import ABOVE, BEST, EXACT, LOSS, PLAIN, YOURS
 
 _HEIGHT = 400
 _GAINS = (1.5, 2, 3, 4, 6, 8, 12, 17)
@@ -46,7 +46,7 @@ def speedup_over_p(
     loss = pd.DataFrame({"from": [0.0], "to": [1.0]})
     layers: list[alt.Chart] = [
         alt.Chart(loss)
-        .mark_rect(color=YOURS, opacity=0.10)
+        .mark_rect(color=LOSS, opacity=0.10)
         .encode(y=alt.Y("from:Q", title="Speedup at this batch"), y2="to:Q"),
         alt.Chart(pd.DataFrame({"speedup": [1.0]}))
         .mark_rule(color=PLAIN, strokeDash=[6, 4], strokeWidth=1.5)
@@ -79,7 +79,7 @@ def speedup_over_p(
         words += f"; yours: p = {here[0]:.3f} gives {here[1]:.3f}"
         layers.append(
             alt.Chart(pd.DataFrame({"p": [here[0]], "speedup": [here[1]]}))
-            .mark_point(color=YOURS, filled=True, size=220, opacity=1.0, stroke="white")
+            .mark_point(color=YOURS, filled=True, size=220, opacity=1.0, stroke=ABOVE)
             .encode(
                 x=x,
                 y=y,
@@ -89,7 +89,9 @@ def speedup_over_p(
     return alt.LayerChart(layer=layers).properties(
         height=_HEIGHT,
         title="Where the gain ends",
-        description=f"Speedup over acceptance p from 0 to 1: {words}. Shaded below 1: a loss.",
+        description=f"Speedup over acceptance p from 0 to 1 with γ = {gamma}, from {mine[0]:.3f} to "
+        f"{mine[-1]:.3f}, and with the best γ at each p, up to {best.max():.3f}: {words}. "
+        "Shaded below 1: a loss.",
     )
 
 
@@ -173,9 +175,19 @@ def latency_and_throughput(points: Sequence[LoadPoint], here: LoadPoint | None) 
         title="What a request sees, what the server gives",
         description=(
             f"Throughput against speed of a request at {points[0].concurrency} to "
-            f"{points[-1].concurrency} requests at once, without and with drafts.{words}"
+            f"{points[-1].concurrency} requests at once, without and with drafts of "
+            f"γ = {points[0].gamma}: {_range(points, 'plain')} without, "
+            f"{_range(points, 'speculative')} with.{words}"
         ),
     )
+
+
+def _range(points: Sequence[LoadPoint], side: str) -> str:
+    """What a request sees and the server gives, at the fewest and at the most requests."""
+    ends = [getattr(point, side) for point in (points[0], points[-1])]
+    seen = " to ".join(f"{end.request_tokens_per_s.value:,.1f}" for end in ends)
+    given = " to ".join(f"{end.tokens_per_s.value:,.0f}" for end in ends)
+    return f"a request sees {seen} tokens/s and the server gives {given}"
 
 
 def with_rule(spec: dict[str, Any], at: float, name: str) -> dict[str, Any]:
@@ -188,7 +200,7 @@ def with_point(spec: dict[str, Any], x: float, y: float, name: str) -> dict[str,
     """A chart with a point where the reader stands."""
     mark = {
         "type": "point", "color": YOURS, "filled": True, "size": 220, "opacity": 1.0,
-        "stroke": "white",
+        "stroke": ABOVE,
     }  # fmt: skip
     return _added(spec, mark, {"x": x, "y": y}, name)
 

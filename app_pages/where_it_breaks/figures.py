@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from app_pages import downloads
 from app_pages.deployment.results import Setup, deployment
-from app_pages.where_it_breaks.results import MOST_BATCH, shown_gammas
+from app_pages.where_it_breaks import results as break_results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from simulator.serving import ServingComparison
 
 
 def over_batch(setup: Setup) -> bytes:
@@ -20,7 +22,10 @@ def over_batch(setup: Setup) -> bytes:
     held = setup.choice.context
     return _png(
         lambda: figures.speedup_over_batch(
-            deployment(setup), shown_gammas(setup), context=held, most=MOST_BATCH
+            deployment(setup),
+            break_results.shown_gammas(setup),
+            context=held,
+            most=break_results.MOST_BATCH,
         )
     )
 
@@ -34,6 +39,41 @@ def throughput(setup: Setup) -> bytes:
             deployment(setup), [setup.gamma], context=setup.choice.context
         )
     )
+
+
+def over_width(setup: Setup) -> bytes:
+    """What a wider pass costs."""
+    from analysis.deployment import figures  # noqa: PLC0415 — only when asked for
+
+    return _png(
+        lambda: figures.verify_cost_over_width(
+            deployment(setup).target,
+            batches=break_results.shown_widths(setup),
+            context=setup.choice.context,
+            most=break_results.WIDEST,
+        )
+    )
+
+
+def over_context(setup: Setup) -> bytes:
+    """The speedup over context, a line for each of some batches."""
+    from analysis.deployment import figures  # noqa: PLC0415 — only when asked for
+
+    return _png(
+        lambda: figures.speedup_over_context(
+            deployment(setup),
+            setup.gamma,
+            batches=break_results.shown_batches(setup),
+            contexts=break_results.held_contexts(),
+        )
+    )
+
+
+def over_rate(points: tuple[ServingComparison, ...]) -> bytes:
+    """What requests wait for over the rate at which they arrive."""
+    from analysis.serving import figures  # noqa: PLC0415 — only when asked for
+
+    return _png(lambda: figures.times_over_load(points))
 
 
 def _png(draw: Callable[[], Figure]) -> bytes:

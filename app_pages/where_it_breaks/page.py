@@ -9,8 +9,12 @@ from app_pages.deployment import log_offer
 from app_pages.deployment import results as deploy_results
 from app_pages.deployment.results import Setup
 from app_pages.plain_text import plain
-from app_pages.where_it_breaks import arrivals_controls, arrivals_view, questions, take_along
+from app_pages.questions.asking import ask
+from app_pages.questions.deployment import WHERE_IT_BREAKS
+from app_pages.safety_net import net
+from app_pages.where_it_breaks import arrivals_controls, arrivals_view, take_along
 from app_pages.where_it_breaks import view as break_view
+from app_pages.where_it_breaks.limits import limits
 
 
 def page() -> None:
@@ -43,7 +47,7 @@ def page() -> None:
         if "memory" in str(error):
             st.info("Choose a larger machine, fewer bits, more devices or a shorter context.")
         deploy_controls.context()
-        questions.explanations()
+        limits()
         return
     _guarded(break_view.bad_draft, setup)
     st.header("2 · Latency is not throughput", divider="gray")
@@ -71,10 +75,12 @@ def page() -> None:
         deploy_controls.context()
     _guarded(break_view.busy, setup)
     _arrivals(setup)
-    questions.explanations()
+    ask("where_it_breaks", WHERE_IT_BREAKS, setup)
+    limits()
 
 
 @st.fragment
+@net()
 def _arrivals(setup: Setup) -> None:
     """What arrives, and the link that says so too: neither redraws the page above."""
     st.header("4 · Arrivals", divider="gray")

@@ -116,6 +116,22 @@ def shown_gammas(setup: Setup) -> tuple[int, ...]:
     return tuple(sorted({setup.gamma, *(gamma for gamma in (1, 2, 4, 8) if gamma <= most)}))
 
 
+def shown_widths(setup: Setup) -> list[int]:
+    """Batches to draw the pass of: one request, and what runs."""
+    return sorted({1, setup.batch})
+
+
+def held_contexts() -> list[int]:
+    """Contexts of the curve."""
+    return [context for context in CONTEXTS if context]
+
+
+def shown_batches(setup: Setup) -> list[int]:
+    """Batches to draw the speedup over context for: some, and always the chosen one, if they fit."""
+    most = deployment(setup).most_requests(min(held_contexts()))
+    return [batch for batch in sorted({1, 16, 64, setup.batch}) if batch <= most]
+
+
 @st.cache_data(max_entries=256, show_spinner=False, hash_funcs=BY_SETUP)
 def nearly_free(setup: Setup) -> float:
     """The most tokens per request in a nearly free pass: whole, at least 1, infinite if all are."""
@@ -142,7 +158,7 @@ def width_spec(setup: Setup) -> dict[str, object]:
 def _width_lines(setup: Setup) -> dict[str, object]:
     chart = deploy_charts.verify_cost_over_width(
         deployment(setup).target,
-        batches=sorted({1, setup.batch}),
+        batches=shown_widths(setup),
         context=setup.choice.context,
         most=WIDEST,
     )
@@ -166,12 +182,10 @@ def _batch_lines(setup: Setup) -> dict[str, object]:
 @st.cache_data(max_entries=256, show_spinner=False, hash_funcs=BY_SETUP)
 def context_spec(setup: Setup) -> dict[str, object]:
     """The speedup over context, a line for each of some batches; a rule at the chosen context."""
-    choice = setup.choice
-    batches = sorted({1, 16, 64, setup.batch})
-    held = [context for context in CONTEXTS if context]
-    found = deployment(setup)
-    batches = [b for b in batches if b <= found.most_requests(min(held))]
-    chart = deploy_charts.speedup_over_context(found, setup.gamma, batches=batches, contexts=held)
+    choice, held = setup.choice, held_contexts()
+    chart = deploy_charts.speedup_over_context(
+        deployment(setup), setup.gamma, batches=shown_batches(setup), contexts=held
+    )
     at = max(choice.context, held[0])
     return break_charts.with_rule(chart.to_dict(validate=False), at, f"context {choice.context:,}")
 

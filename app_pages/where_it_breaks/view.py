@@ -6,10 +6,11 @@ import math
 
 import streamlit as st
 
+from app_pages import chart
 from app_pages.deployment import results as deploy_results
 from app_pages.deployment.results import Setup
 from app_pages.plain_text import plain
-from app_pages.where_it_breaks import claims
+from app_pages.where_it_breaks import claims, figures
 from app_pages.where_it_breaks import results as break_results
 
 _COLUMNS = {
@@ -44,7 +45,7 @@ def bad_draft(setup: Setup) -> None:
     )
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.vega_lite_chart(break_results.p_spec(setup), width="stretch", key="p_chart")
+        chart.show(break_results.p_spec(setup), key="p_chart")
     with right:
         with st.container(horizontal=True):
             metric(
@@ -120,7 +121,7 @@ def latency(setup: Setup) -> None:
         )
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.vega_lite_chart(break_results.load_spec(setup), width="stretch", key="load_chart")
+        chart.show(break_results.load_spec(setup), key="load_chart")
         claims.claim(
             "the target still does the same work",
             "Throughput stays because the target has as much to compute as before.",
@@ -198,10 +199,18 @@ def busy(setup: Setup) -> None:
     st.caption(plain(turn.sentence))
     left, right = st.columns(2, gap="large")
     with left:
-        st.vega_lite_chart(break_results.width_spec(setup), width="stretch", key="width_chart")
-        st.vega_lite_chart(break_results.context_spec(setup), width="stretch", key="context_chart")
+        chart.show(
+            break_results.width_spec(setup),
+            key="width_chart",
+            png=lambda: figures.over_width(setup),
+        )
+        chart.show(
+            break_results.context_spec(setup),
+            key="context_chart",
+            png=lambda: figures.over_context(setup),
+        )
     with right:
-        st.vega_lite_chart(break_results.batch_spec(setup), width="stretch", key="batch_chart")
+        chart.show(break_results.batch_spec(setup), key="batch_chart")
         claims.claim(
             "busy servers",
             "A server that is busy already has no idle compute to spend on guesses.",

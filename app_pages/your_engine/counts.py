@@ -11,7 +11,7 @@ from analysis import charts
 from analysis.import_rows import log_rows, time_rows
 from analysis.log_summary import LogSummary
 from analysis.round_time import PassTime
-from app_pages import state
+from app_pages import chart, state
 from app_pages.plain_text import plain
 from app_pages.state import MAX_GAMMA
 from real_runs.engines import Reading
@@ -140,7 +140,10 @@ def _to_explore(summary: LogSummary, explore: st.Page) -> None:
     with st.container(horizontal=True, gap="small"):
         for name, p in choices:
             if st.button(
-                f"Use {name} ({p:.3f}) in Explore", icon=":material/tune:", key=f"log_{name}"
+                f"Use {name} ({p:.3f}) in Explore",
+                icon=":material/tune:",
+                key=f"log_{name}",
+                help="Goes to the sliders, with the draft length of the log.",
             ):
                 state.put(p=p)
                 if summary.gamma is not None and 1 <= summary.gamma <= MAX_GAMMA:
@@ -153,13 +156,13 @@ def _to_explore(summary: LogSummary, explore: st.Page) -> None:
 def _chart(summary: LogSummary) -> None:
     if summary.p_by_depth is not None:
         pooled = None if summary.p is None else summary.p.value
-        chart = charts.acceptance_by_depth(summary.p_by_depth, pooled=pooled)
+        drawn = charts.acceptance_by_depth(summary.p_by_depth, pooled=pooled)
     elif summary.p_by_depth_range is not None:
-        chart = charts.acceptance_ranges(summary.p_by_depth_range)
+        drawn = charts.acceptance_ranges(summary.p_by_depth_range)
     else:
         st.caption(_NO_CURVE)
         return
-    st.vega_lite_chart(chart.to_dict(), width="stretch", key="log_chart")
+    chart.show(drawn.to_dict(), key="log_chart")
 
 
 def notes(reading: Reading) -> None:

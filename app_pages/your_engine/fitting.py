@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -11,7 +12,7 @@ from analysis.fitting import BestFit, Fit
 from analysis.fitting.report import PREDICTION, fit_rows, shown_parameter
 from analysis.output import Report
 from analysis.round_time import PassTime
-from app_pages import state
+from app_pages import chart, state
 from app_pages.plain_text import plain
 from app_pages.state import OVERHEAD, Settings
 from app_pages.your_engine import results as engine_results
@@ -57,10 +58,9 @@ def show(
     draw(f"**{plain(best.sentence)}**", icon=icon)
     left, right = st.columns([3, 2], gap="large")
     with left:
-        _charts(given, place, facts, settings)
+        _charts(given, place, facts, settings, _table(fitted, settings))
     with right:
         _process(fitted)
-    _table(fitted, settings)
     return report
 
 
@@ -76,12 +76,20 @@ def _box(best: BestFit, *, agrees: bool) -> tuple[Callable[..., object], str]:
     return st.info, ":material/trending_flat:" if least <= 1.0 else ":material/trending_up:"
 
 
-def _charts(given: Given, place: int, facts: Facts, settings: Settings) -> None:
+def _charts(
+    given: Given, place: int, facts: Facts, settings: Settings, table: pd.DataFrame
+) -> None:
     tabs = st.tabs(["Speedup", "Tokens per round"])
     for tab, costs, key in zip(tabs, (settings, None), ("speedup", "tokens"), strict=True):
         with tab:
             spec = engine_results.prediction_spec(given, place, facts, costs)
-            st.vega_lite_chart(spec, width="stretch", key=f"log_fit_{key}")
+            chart.show(
+                spec,
+                key=f"log_fit_{key}",
+                table=table,
+                columns=_COLUMNS,
+                png=partial(engine_results.prediction_png, given, place, facts, costs),
+            )
     st.caption(
         f"With c = {settings.cost_ratio:g}, V = {settings.verify_cost:g} and overhead "
         f"{settings.overhead:g} at every γ; hollow points lie beyond what was measured."
@@ -124,17 +132,10 @@ def _candidates(fitted: Fit) -> None:
         st.markdown("\n".join(lines))
 
 
-def _table(fitted: Fit, settings: Settings) -> None:
+def _table(fitted: Fit, settings: Settings) -> pd.DataFrame:
     shown = [g for g in engine_results.GAMMAS if fitted.longest is None or g <= fitted.longest]
     rows = fit_rows(fitted, shown, costs=engine_results.costs_of(settings))
-    with st.expander("The numbers behind the charts", icon=":material/table_chart:"):
-        st.dataframe(
-            pd.DataFrame(rows, columns=list(PREDICTION)),
-            hide_index=True,
-            column_config=_COLUMNS,
-            key="log_fit_rows",
-            height="content",
-        )
+    return pd.DataFrame(rows, columns=list(PREDICTION))
 
 
 def _by_the_clock(fitted: Fit, times: PassTime | None, settings: Settings) -> bool:

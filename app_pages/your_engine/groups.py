@@ -6,6 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from analysis.group_rows import GROUPS, group_rows, groups_sentence
+from analysis.groups import Groups
+from app_pages import chart
 from app_pages.plain_text import plain
 from app_pages.your_engine import results as engine_results
 from app_pages.your_engine.charts import tokens_by_group
@@ -41,19 +43,20 @@ def show(given: Given, place: int, facts: Facts, observed: Observation) -> str |
         st.info(plain(str(error)), icon=":material/info:")
         return None
     if len(found.groups) > 1:
-        chart = tokens_by_group(found, what=f"{word}s" if label is None else label)
-        st.vega_lite_chart(chart.to_dict(), width="stretch", key="log_groups_chart")
+        chart.show(
+            tokens_by_group(found, what=f"{word}s" if label is None else label).to_dict(),
+            key="log_groups_chart",
+            table=_frame(found),
+            columns=_COLUMNS,
+        )
     said = plain(groups_sentence(found))
     st.markdown(f"**{said}**" if found.differ and len(found.groups) > 1 else said)
-    with st.expander("The groups in numbers", icon=":material/table_chart:"):
-        names = [name.replace("_", " ") for name in GROUPS]
-        st.dataframe(
-            pd.DataFrame(group_rows(found), columns=names),
-            hide_index=True,
-            column_config=_COLUMNS,
-            key="log_groups",
-        )
     return _for_the_command_line(label, buckets)
+
+
+def _frame(found: Groups) -> pd.DataFrame:
+    names = [name.replace("_", " ") for name in GROUPS]
+    return pd.DataFrame(group_rows(found), columns=names)
 
 
 def _for_the_command_line(label: str | None, buckets: tuple[float, ...] | None) -> str:

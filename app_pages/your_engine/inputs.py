@@ -5,7 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from app_pages.controls import keep_what_can_be_meant, number, slider_with_number
+from app_pages.deployment import widgets as deploy_widgets
+from app_pages.one_token.controls import write_address
 from app_pages.state import COST, GAMMA, OVERHEAD, VERIFY
+from app_pages.your_engine import address as log_address
 from app_pages.your_engine.sources import (
     MAX_MB,
     MAX_PASTED,
@@ -15,6 +18,7 @@ from app_pages.your_engine.sources import (
     examples,
     facts_of,
     pasted,
+    short_names,
     source_caption,
 )
 from simulator import METHODS
@@ -26,24 +30,12 @@ _EXAMPLE = (
     "draft acceptance = 0.64479 (  167 accepted /   259 generated), mean acceptance length =  2.92, "
     "acceptance rate per position = (0.805, 0.632, 0.483)\n"
 )
-_NUMBERS = {
-    "log_tps": (
-        "Tokens per second with speculation",
-        "Of all running requests together, where the log has none.",
-    ),
-    "log_plain": (
-        "Tokens per second without it",
-        "Of as many requests: together they give the real speedup, and what a round costs.",
-    ),
-    "log_running": (
-        "Requests that run at a time",
-        "They share each pass of the target. A log of vLLM says it, others do not.",
-    ),
-}
+_RUNNING = "Requests that run at a time"
 
 
 def inputs() -> tuple[Given | None, Facts]:
     """Draw every input; the log, if there is one, and what is known beside it."""
+    _from_link()
     given = _log()
     cost, verify, overhead, length = st.columns([2, 1.25, 1.15, 1.15], gap="medium")
     with cost:
@@ -65,15 +57,44 @@ def inputs() -> tuple[Given | None, Facts]:
             help=GAMMA.help,
             persist_state="session",
         )
-    method, numbers = _beside()
+    method, running = _beside()
+    speeds = deploy_widgets.current()
     facts = Facts(
         gamma=None if gamma is None else int(gamma),
         method=method,
-        tokens_per_s=numbers["log_tps"],
-        plain_tokens_per_s=numbers["log_plain"],
-        running=numbers["log_running"],
+        tokens_per_s=speeds.speed,
+        plain_tokens_per_s=speeds.plain_speed,
+        running=running,
     )
+    write_address(log_address.KEYS, log_address.query(report()))
+    deploy_widgets.say_in_address(speeds)
     return given, facts
+
+
+def report() -> str | None:
+    """The public report in the field, by its name in the address; None for lines of one's own."""
+    text = st.session_state.get("log_text")
+    if text == _EXAMPLE:
+        return log_address.EXAMPLE
+    shown = st.session_state.get("log_example") or ""
+    case = examples().get(shown)
+    return short_names()[shown] if case is not None and case.log == text else None
+
+
+def _from_link() -> None:
+    """A report that a link names, with what the link knows beside it."""
+    said = log_address.asked()
+    name = said.get("report")
+    if name == log_address.EXAMPLE:
+        st.session_state["log_text"] = _EXAMPLE
+    elif name is not None:
+        try:
+            shown = log_address.report_named(name)
+        except ValueError as error:
+            log_address.refuse(str(error))
+        else:
+            st.session_state.update(log_text=examples()[shown].log, log_example=shown)
+    log_address.fill(said)
 
 
 def _log() -> Given | None:
@@ -85,7 +106,9 @@ def _log() -> Given | None:
             height=170,
             max_chars=MAX_PASTED,
             placeholder="SpecDecoding metrics: Mean acceptance length: …",
-            help="Nothing leaves this server; nothing is kept.",
+            help="What the engine printed about speculation: vLLM's `SpecDecoding metrics`, llama.cpp's "
+            "`draft acceptance`, SGLang's `accept len`. It stays on this server, is kept nowhere, and "
+            "never goes into a link.",
             persist_state="session",
         )
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -94,6 +117,7 @@ def _log() -> Given | None:
                 icon=":material/description:",
                 on_click=_show,
                 args=(_EXAMPLE, Facts()),
+                help="The two lines that a llama.cpp server printed for one request.",
             )
             name = st.selectbox(
                 "Or a log from a public report",
@@ -107,7 +131,7 @@ def _log() -> Given | None:
             )
         case = examples().get(name or "")
         if case is not None and case.log == text:
-            st.caption(source_caption(case))
+            st.markdown(source_caption(case))
     with right:
         upload = st.file_uploader(
             f"Or a whole file, up to {MAX_MB} MB",
@@ -130,7 +154,7 @@ def _log() -> Given | None:
     return pasted(text or "") if upload is None else dropped(upload, before)
 
 
-def _beside() -> tuple[str | None, dict[str, float | None]]:
+def _beside() -> tuple[str | None, float | None]:
     with st.expander("What else you know of this run", icon=":material/add_notes:"):
         columns = st.columns(4, gap="medium")
         with columns[0]:
@@ -144,22 +168,24 @@ def _beside() -> tuple[str | None, dict[str, float | None]]:
                 help="What acceptance does with depth, and what a draft may cost, depends on it.",
                 persist_state="session",
             )
-        numbers: dict[str, float | None] = {}
-        for column, (key, (label, words)) in zip(columns[1:], _NUMBERS.items(), strict=True):
+        for column, name in zip(columns[1:3], ("speed", "plain_speed"), strict=True):
             with column:
-                numbers[key] = st.number_input(
-                    label,
-                    value=None,
-                    step=1.0,
-                    format="%.10g",
-                    key=key,
-                    on_change=_take,
-                    args=(key,),
-                    placeholder="unknown",
-                    help=words,
-                    persist_state="session",
-                )
-    return method, numbers
+                deploy_widgets.number(name)
+        with columns[3]:
+            running = st.number_input(
+                _RUNNING,
+                value=None,
+                step=1.0,
+                format="%.10g",
+                key="log_running",
+                on_change=_take,
+                args=("log_running",),
+                placeholder="unknown",
+                help="They share each pass of the target. vLLM logs it as `Running: … reqs`, SGLang as "
+                "`#running-req`; others do not say it.",
+                persist_state="session",
+            )
+    return method, running
 
 
 def _take(key: str) -> None:
@@ -174,8 +200,7 @@ def _problem(key: str, value: float) -> str | None:
             return None
         whole = f"a whole number in [1, {MAX_LENGTH:,}]"
         return f"The draft length must be {whole}; got {value:.12g}."
-    name = _NUMBERS[key][0]
-    return None if 0.0 < value < 1e12 else f"{name} must be a number above 0; got {value:.12g}."
+    return None if 0.0 < value < 1e12 else f"{_RUNNING} must be a number above 0; got {value:.12g}."
 
 
 def _show_report() -> None:
@@ -186,13 +211,9 @@ def _show_report() -> None:
 
 def _show(text: str, facts: Facts, name: str | None = None) -> None:
     """Put an example into the fields, the facts that it does not have taken out."""
-    values = {
-        "log_gamma": None if facts.gamma is None else float(facts.gamma),
-        "log_tps": facts.tokens_per_s,
-        "log_plain": facts.plain_tokens_per_s,
-        "log_running": facts.running,
-    }
+    values = {"log_gamma": facts.gamma, "log_running": facts.running}
     for key, value in values.items():
         st.session_state[key] = value if value is None else float(value)
         st.session_state[f"{key}_before"] = st.session_state[key]
     st.session_state.update(log_text=text, log_method=facts.method, log_example=name)
+    deploy_widgets.change(speed=facts.tokens_per_s, plain_speed=facts.plain_tokens_per_s)

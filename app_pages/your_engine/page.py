@@ -4,36 +4,46 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app_pages import state
+from analysis.fitting import Fit
+from analysis.log_summary import LogSummary
+from app_pages import sharing, state
 from app_pages.controls import show_problem
+from app_pages.deployment import address as deploy_address
 from app_pages.deployment import log as last_log
 from app_pages.deployment import log_offer
+from app_pages.deployment import widgets as deploy_widgets
 from app_pages.plain_text import plain
+from app_pages.questions.asking import ask
+from app_pages.questions.measured import IMPORT, Imported
+from app_pages.your_engine import address as log_address
 from app_pages.your_engine import counts as counts_view
 from app_pages.your_engine import doctor as doctor_view
 from app_pages.your_engine import fitting as fit_view
 from app_pages.your_engine import groups as groups_view
+from app_pages.your_engine import inputs
 from app_pages.your_engine import results as engine_results
 from app_pages.your_engine import take_away as take_view
-from app_pages.your_engine.inputs import inputs
 from app_pages.your_engine.sources import Facts, Given, observation, readings
 from real_runs.engines import Reading
 
 
 def page(explore: st.Page, explain: st.Page, plan: st.Page) -> None:
     """Draw the page; `explore` is where a p can be taken, the other two where the whole log can."""
-    st.title("Your engine")
+    st.title("Import")
     st.markdown(
         "Engines print *accepted / drafted* and call it the acceptance rate. The formula needs p, the "
         "chance that a **tested** token is kept. Paste or drop what yours wrote: it says what its "
         "numbers mean, what is wrong with them, and **which draft length** they speak for."
     )
+    deploy_widgets.recalled()
+    deploy_widgets.show_problems()
     show_problem()
-    given, facts = inputs()
+    given, facts = inputs.inputs()
     state.remember()
     if given is None:
         last_log.forget()
         st.info("Nothing to read yet. Press **Show me an example** to see what comes out.")
+        _share()
         return
     found = readings(given)
     if isinstance(found, str):
@@ -71,6 +81,7 @@ def _reading(
         return
     diagnosis = engine_results.diagnosis(given, place, facts)
     times = diagnosis.times[0]
+    summary: LogSummary | None = None
     try:
         summary = engine_results.summary_of(reading, facts, settings)
     except ValueError:
@@ -93,3 +104,21 @@ def _reading(
     by = groups_view.show(given, place, facts, observed)
     st.subheader("Take it along")
     take_view.show(given, place, facts, settings, observed=observed, report=report, by=by)
+    _share()
+    read = Imported(summary=summary, fitted=_fitted(given, place, facts), settings=settings)
+    ask("import", IMPORT, read)
+
+
+def _fitted(given: Given, place: int, facts: Facts) -> Fit | None:
+    try:
+        return engine_results.fitted(given, place, facts)
+    except ValueError:
+        return None
+
+
+def _share() -> None:
+    """The link to what can travel: the settings, and a public report by its name."""
+    report = inputs.report()
+    said = {**deploy_address.query(deploy_widgets.current()), **log_address.query(report)}
+    own = "Lines and files of your own do not travel with it: they are never in an address."
+    sharing.popover(sharing.link(said), stays="" if report else own)

@@ -20,6 +20,7 @@ from analysis.groups import Groups, by_label, over_time
 from analysis.import_report import import_report
 from analysis.log_summary import LogSummary
 from analysis.output import Cell, Report
+from app_pages import downloads
 from app_pages.state import MAX_GAMMA, Settings
 from app_pages.your_engine.sources import Facts, Given, key_of, observation, readings
 from real_runs.engines import Reading
@@ -123,6 +124,16 @@ def prediction_spec(
     costs = None if settings is None else costs_of(settings)
     found = fitted(given, place, facts)
     return fit_charts.prediction_over_gamma(found, GAMMAS, costs=costs).to_dict()
+
+
+def prediction_png(given: Given, place: int, facts: Facts, settings: Settings | None) -> bytes:
+    """The same for print."""
+    from analysis import figures  # noqa: PLC0415 — matplotlib costs a second at import
+    from analysis.fitting.figures import prediction_over_gamma  # noqa: PLC0415 — see above
+
+    costs = None if settings is None else costs_of(settings)
+    with downloads.DRAWING:
+        return figures.png(prediction_over_gamma(fitted(given, place, facts), GAMMAS, costs=costs))
 
 
 def labels_of(observed: Observation) -> dict[str, tuple[float, ...] | None]:

@@ -120,7 +120,18 @@ def facts_of(case: Case) -> Facts:
 def source_caption(case: Case) -> str:
     """Where an example comes from, for a caption."""
     date = "" if case.date is None else f", {plain(case.date)}"
-    return f"Quoted from [{plain(_where(case.url))}]({case.url}){date}."
+    return f":small[Quoted from [{plain(_where(case.url))}]({case.url}){date}.]"
+
+
+@cache
+def short_names() -> dict[str, str]:
+    """Names of the reports in an address, by those in the list: repository and number."""
+    found: dict[str, str] = {}
+    for shown, case in examples().items():
+        where = _where(case.url)
+        before = sum(name.split(" #")[0] == where for name in found.values())
+        found[shown] = f"{where} #{before + 1}" if before else where
+    return found
 
 
 def _where(url: str) -> str:

@@ -1,0 +1,1 @@
+"""The explorer as one HTML file that needs no network: `specdec embed`."""

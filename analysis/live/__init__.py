@@ -1,0 +1,1 @@
+"""Charts that recompute in the browser while a slider is dragged: Vega-Lite with bound parameters."""

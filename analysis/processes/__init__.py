@@ -1,0 +1,1 @@
+"""Pictures of acceptance that is not one number for every token."""
