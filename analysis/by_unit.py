@@ -7,13 +7,15 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.diagnosis.counts import clustered_se
+from analysis.diagnosis.counts import FEWEST_UNITS, clustered_se
 from analysis.group_tests import ratio
 from analysis.groups import table_of
 from analysis.uncertainty import estimate_p, estimate_p_by_depth
 from simulator import AcceptanceTable, Estimate, Observation
 
 _LEVEL = 0.95
+_INDEPENDENT = "intervals take rounds as independent, for {}: the real uncertainty is larger."
+_NOT_ALL = "not all that is counted is told apart by requests"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +79,26 @@ def unit_intervals(observation: Observation) -> UnitIntervals | None:
             for depth, by_rounds in enumerate(estimate_p_by_depth(counts))
         ),
     )
+
+
+def drawn_note(errors: UnitIntervals | None, units: int) -> str:
+    """What intervals are by, in a sentence; `units` is how many requests or intervals a log tells apart.
+
+    >>> drawn_note(UnitIntervals(unit="request", count=60, tokens_se=0.1, p=Estimate(value=0.7)), 60)
+    'intervals are by the 60 requests, for the rounds of one are alike.'
+    """
+    if errors is None:
+        if units < 2:
+            return _INDEPENDENT.format("the log does not tell several requests apart")
+        few = f"the {units} requests or intervals told apart are too few to draw"
+        return _INDEPENDENT.format(few if units < FEWEST_UNITS else _NOT_ALL)
+    by = f"{errors.count:,} {'requests' if errors.unit == 'request' else 'intervals of the log'}"
+    if errors.p is None:
+        return (
+            f"the interval of tokens per round is by the {by}; that of p takes rounds as independent, "
+            "for the depths tested are not known of each: its real uncertainty is larger."
+        )
+    return f"intervals are by the {by}, for the rounds of one are alike."
 
 
 def _wider(by_unit: Estimate, by_rounds: Estimate) -> Estimate:

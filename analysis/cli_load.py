@@ -20,9 +20,8 @@ from analysis.deployment_options import (
     StepFile,
     TargetText,
     WeightBits,
-    batches_of,
 )
-from analysis.options import ByDepth, OutputFormat, P
+from analysis.options import ByDepth, OutputFormat, P, whole_numbers
 from analysis.output import Cell, Format, Report, emit
 from analysis.run_options import FigureFile, ResamplingSeed
 
@@ -106,7 +105,7 @@ def load_command(
     from analysis.deployment.load import over_concurrency  # noqa: PLC0415
     from analysis.deployment.report import break_even_section, load_section  # noqa: PLC0415
 
-    sent = batches_of(concurrency, "--concurrency")
+    sent = whole_numbers("--concurrency", concurrency)
     if (prompt_tokens is None) != (output_tokens is None):
         missing = "--prompt-tokens" if prompt_tokens is None else "--output-tokens"
         raise ValueError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from analysis.cli_runs import EXIT_CHECK_FAILED, run_errors, said_of
-from analysis.options import OutputFormat
+from analysis.options import OutputFormat, whole_numbers
 from analysis.output import Format, emit
 from analysis.progress import shown_progress
 from analysis.run_options import (
@@ -41,7 +41,6 @@ from analysis.run_options import (
     TopP,
     TreeOption,
     Window,
-    whole_numbers,
 )
 
 if TYPE_CHECKING:

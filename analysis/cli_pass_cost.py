@@ -13,10 +13,9 @@ from analysis.deployment_options import (
     StepFile,
     TargetText,
     WeightBits,
-    batches_of,
 )
 from analysis.log_options import gammas_of
-from analysis.options import OutputFormat
+from analysis.options import OutputFormat, whole_numbers
 from analysis.output import Cell, Format, emit
 from analysis.run_options import FigureFile
 
@@ -76,7 +75,7 @@ def pass_cost_command(
     from analysis.pass_fit.asked import asked_of  # noqa: PLC0415
     from analysis.pass_fit.report import pass_cost_report  # noqa: PLC0415
 
-    batches = None if batch is None else _from_one("--batch", batches_of(batch))
+    batches = None if batch is None else _from_one("--batch", whole_numbers("--batch", batch))
     widths = (
         None if tokens is None else _from_one("--tokens", gammas_of(tokens, "--tokens", "tokens"))
     )

@@ -23,9 +23,8 @@ from analysis.deployment_options import (
     StepFile,
     TargetText,
     WeightBits,
-    batches_of,
 )
-from analysis.options import ByDepth, OutputFormat, P
+from analysis.options import ByDepth, OutputFormat, P, whole_numbers
 from analysis.output import Cell, Format, emit
 from analysis.run_options import FigureFile, ResamplingSeed
 
@@ -148,7 +147,11 @@ def plan_command(
             context=context, seed=seed,
         )
     )  # fmt: skip
-    batches = default_batches(deployments, costs, context) if batch is None else batches_of(batch)
+    batches = (
+        default_batches(deployments, costs, context)
+        if batch is None
+        else whole_numbers("--batch", batch)
+    )
     check_batches(deployments, batches, context)
     made = plan(
         deployments, batches, context=context, gammas=range(max_gamma + 1),

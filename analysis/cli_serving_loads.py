@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.deployment_options import batches_of
-from analysis.options import numbers
+from analysis.options import numbers, whole_numbers
 from analysis.serving_options import USUAL_OUTPUT, USUAL_PROMPT
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def loads_of(asked: AskedLoads) -> ServedLoads:
         output=token_lengths("--output-tokens", asked.output or USUAL_OUTPUT),
     )
     if asked.users is not None:
-        users = sorted(set(batches_of(asked.users, "--users")))
+        users = sorted(set(whole_numbers("--users", asked.users)))
         _check_within("--users", users, 1, MOST_USERS, "whole numbers")
         loads = tuple(_with(lengths, ClosedLoop(users=each)) for each in users)
         return ServedLoads(loads=loads, lengths=lengths)

@@ -11,9 +11,8 @@ from analysis.deployment_options import (
     HardwareText,
     StepFile,
     TargetText,
-    batches_of,
 )
-from analysis.options import OutputFormat, Overhead, Seed, whole
+from analysis.options import OutputFormat, Overhead, Seed, whole, whole_numbers
 from analysis.output import Cell, Format, emit
 from analysis.progress import shown_progress
 from analysis.run_options import FigureFile
@@ -127,7 +126,7 @@ def strategies_command(
         raise ValueError(f"--rounds must be at least 0; got {rounds}.")
     names = [name.strip() for text in preset or () for name in text.split(",")]
     systems = tuple(map(preset_system, names)) if names else preset_systems()
-    sizes = () if nodes is None else batches_of(nodes, "--nodes")
+    sizes = () if nodes is None else whole_numbers("--nodes", nodes)
     if any(size < 1 for size in sizes):
         raise ValueError(f"--nodes must be whole numbers of at least 1; got {min(sizes)}.")
     ratios, notes = _ratios(cost_ratio, systems)

@@ -147,17 +147,3 @@ Price = Annotated[
         min=0.0, help="Price of the whole machine per hour: gives money per million tokens."
     ),
 ]
-
-
-def batches_of(text: str, option: str = "--batch") -> tuple[int, ...]:
-    """Whole numbers separated by commas; ValueError for any other text.
-
-    >>> batches_of("1,8,64")
-    (1, 8, 64)
-    """
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise ValueError(
-            f"{option} must be whole numbers separated by commas; got {text!r:.60}."
-        ) from None

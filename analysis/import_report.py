@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from analysis.diagnosis.counts import FEWEST_UNITS
+from analysis.by_unit import drawn_note
 from analysis.diagnosis.finding import Finding
 from analysis.doctor import Diagnosis
 from analysis.group_rows import GROUPS, group_rows, groups_sentence
@@ -19,8 +19,6 @@ from simulator import AcceptanceTable, Counts, ReportedRatio
 _SURPRISING = 1e-3
 _SMALLEST_SHOWN = 1e-12
 _TOGETHER = "Side by side"
-_INDEPENDENT = "intervals take rounds as independent, for {}: the real uncertainty is larger."
-_NOT_ALL = "not all that is counted is told apart by requests"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,30 +182,13 @@ def _findings(log: ImportedLog) -> list[str]:
     if log.summary.tokens_per_round is None:
         findings.append(_without_rounds(log.summary))
     elif log.summary.tokens_per_round.se is not None:
-        findings.append(_independence(log.summary, log.units))
+        findings.append(drawn_note(log.summary.by_unit, log.units))
     several = isinstance(log.counts, AcceptanceTable) and log.counts.length_rule != "fixed"
     if several or drafts_vary(log.summary):
         findings.append(
             "drafts had several lengths: the closed form, which takes one, is left out."
         )
     return findings
-
-
-def _independence(summary: LogSummary, units: int) -> str:
-    """What the intervals of a log are by: whole requests, where it tells enough of them apart."""
-    errors = summary.by_unit
-    if errors is None:
-        if units < 2:
-            return _INDEPENDENT.format("the log does not tell several requests apart")
-        few = f"the {units} requests or intervals told apart are too few to draw"
-        return _INDEPENDENT.format(few if units < FEWEST_UNITS else _NOT_ALL)
-    by = f"{errors.count:,} {'requests' if errors.unit == 'request' else 'intervals of the log'}"
-    if errors.p is None:
-        return (
-            f"the interval of tokens per round is by the {by}; that of p takes rounds as independent, "
-            "for the depths tested are not known of each: its real uncertainty is larger."
-        )
-    return f"intervals are by the {by}, for the rounds of one are alike."
 
 
 def _without_rounds(summary: LogSummary) -> str:

@@ -105,9 +105,7 @@ def _with_errors(summary: LogSummary, errors: UnitIntervals) -> LogSummary:
         summary = replace(summary, speedup=tokens.scaled(1.0 / summary.round_cost))
     if errors.p is None or summary.p is None:
         return summary
-    return replace(
-        summary, p=errors.p, p_interval=errors.p.interval, p_by_depth=errors.p_by_depth
-    )
+    return replace(summary, p=errors.p, p_interval=errors.p.interval, p_by_depth=errors.p_by_depth)
 
 
 def diagnosis_of(observation: Observation) -> Diagnosis:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-from functools import cache
-from importlib.resources import files
-
-from analysis.closest_names import find_named
 from analysis.hardware import Accelerator
+from analysis.preset_rows import PresetRows
+
+_NUMBERS = (
+    "memory_bytes_per_s", "operations_per_s", "operations_8bit_per_s", "memory_bytes", "link_bytes_per_s",
+)  # fmt: skip
 
 
 def accelerators() -> tuple[Accelerator, ...]:
@@ -19,7 +19,7 @@ def accelerators() -> tuple[Accelerator, ...]:
     >>> [card.name for card in accelerators()][2:4]
     ['H100 SXM', 'H200']
     """
-    return tuple(card for card, _ in _rows())
+    return _PRESETS.all()
 
 
 def accelerator(name: str) -> Accelerator:
@@ -30,27 +30,17 @@ def accelerator(name: str) -> Accelerator:
     >>> accelerator("h100").memory_bytes_per_s, accelerator("NVIDIA GeForce RTX 4090").name
     (3350000000000.0, 'RTX 4090')
     """
-    known = {spelling: card for card, spellings in _rows() for spelling in spellings}
-    return find_named("accelerator", name, known, [card.name for card in accelerators()])
+    return _PRESETS.find(name)
 
 
-@cache
-def _rows() -> tuple[tuple[Accelerator, tuple[str, ...]], ...]:
-    text = (files("analysis") / "data" / "accelerators.csv").read_text(encoding="utf-8")
-    return tuple(_row(record) for record in csv.DictReader(text.splitlines()))
-
-
-def _row(record: dict[str, str]) -> tuple[Accelerator, tuple[str, ...]]:
-    also = tuple(name for name in record["also"].split("|") if name)
-    card = Accelerator(
-        name=record["name"],
-        source=record["source"],
-        url=record["url"],
-        note=record["note"],
-        memory_bytes_per_s=float(record["memory_bytes_per_s"]),
-        operations_per_s=float(record["operations_per_s"]),
-        operations_8bit_per_s=float(record["operations_8bit_per_s"]),
-        memory_bytes=float(record["memory_bytes"]),
-        link_bytes_per_s=float(record["link_bytes_per_s"]),
+def _accelerator(row: dict[str, str]) -> Accelerator:
+    return Accelerator(
+        name=row["name"],
+        source=row["source"],
+        url=row["url"],
+        note=row["note"],
+        **{key: float(row[key]) for key in _NUMBERS},
     )
-    return card, (card.name, *also)
+
+
+_PRESETS = PresetRows(kind="accelerator", file="accelerators.csv", of_row=_accelerator)

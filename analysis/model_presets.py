@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-from functools import cache
-from importlib.resources import files
-
-from analysis.closest_names import find_named
 from analysis.model_shape import Architecture
+from analysis.preset_rows import PresetRows
 
 _COUNTS = (
     "layers", "hidden", "heads", "kv_heads", "head_dim", "width", "vocabulary", "experts",
@@ -21,7 +17,7 @@ def architectures() -> tuple[Architecture, ...]:
     >>> [model.name for model in architectures()][:3]
     ['Llama 3.1 8B', 'Llama 3.1 70B', 'Llama 3.2 1B']
     """
-    return tuple(model for model, _ in _rows())
+    return _PRESETS.all()
 
 
 def architecture(name: str) -> Architecture:
@@ -32,24 +28,19 @@ def architecture(name: str) -> Architecture:
     >>> architecture("meta-llama/Llama-3.1-8B-Instruct").name, architecture("qwen3 30b a3b").experts
     ('Llama 3.1 8B', 128)
     """
-    known = {spelling: model for model, spellings in _rows() for spelling in spellings}
-    return find_named("model", name, known, [model.name for model in architectures()])
+    return _PRESETS.find(name)
 
 
-@cache
-def _rows() -> tuple[tuple[Architecture, tuple[str, ...]], ...]:
-    text = (files("analysis") / "data" / "architectures.csv").read_text(encoding="utf-8")
-    return tuple(_row(record) for record in csv.DictReader(text.splitlines()))
-
-
-def _row(record: dict[str, str]) -> tuple[Architecture, tuple[str, ...]]:
-    model = Architecture(
-        name=record["name"],
-        source=record["source"],
-        url=record["url"],
-        note=record["note"],
-        gated=record["gated"] == "1",
-        tied=record["tied"] == "1",
-        **{key: int(record[key]) for key in _COUNTS},
+def _architecture(row: dict[str, str]) -> Architecture:
+    return Architecture(
+        name=row["name"],
+        source=row["source"],
+        url=row["url"],
+        note=row["note"],
+        gated=row["gated"] == "1",
+        tied=row["tied"] == "1",
+        **{key: int(row[key]) for key in _COUNTS},
     )
-    return model, (model.name, *(name for name in record["also"].split("|") if name))
+
+
+_PRESETS = PresetRows(kind="model", file="architectures.csv", of_row=_architecture)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
 from analysis.output import Format
+
+Number = TypeVar("Number", int, float)
 
 
 def whole(text: str) -> int:
@@ -48,7 +51,9 @@ VerifyCostText = Annotated[
 ]
 TableFile = Annotated[
     Path | None,
-    typer.Option(help="Check this table (JSON of `simulate` or `import`; - is stdin) instead of a new run."),
+    typer.Option(
+        help="Check this table (JSON of `simulate` or `import`; - is stdin) instead of a new run."
+    ),
 ]
 PrefillShare = Annotated[
     float, typer.Option(help="Share of a plain request's time that is prefill.")
@@ -80,10 +85,27 @@ OutputFormat = Annotated[Format, typer.Option("--format", help="How to print the
 
 def numbers(option: str, text: str) -> tuple[float, ...]:
     """Numbers separated by commas; ValueError naming the option."""
+    return _separated(option, text, float, "numbers")
+
+
+def whole_numbers(option: str, text: str) -> tuple[int, ...]:
+    """Whole numbers separated by commas; ValueError naming the option.
+
+    >>> whole_numbers("--gamma", "1,2,4")
+    (1, 2, 4)
+    """
+    return _separated(option, text, int, "whole numbers")
+
+
+def _separated(
+    option: str, text: str, kind: Callable[[str], Number], words: str
+) -> tuple[Number, ...]:
     try:
-        return tuple(float(part) for part in text.split(","))
+        return tuple(kind(part) for part in text.split(","))
     except ValueError:
-        raise ValueError(f"{option} must be numbers separated by commas; got {text!r}.") from None
+        raise ValueError(
+            f"{option} must be {words} separated by commas; got {text!r:.60}."
+        ) from None
 
 
 def required_gamma(gamma: int | None) -> int:

@@ -138,17 +138,3 @@ Peer = Annotated[
     ),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue the unfinished run in FOLDER.")]
-
-
-def whole_numbers(option: str, text: str) -> tuple[int, ...]:
-    """Whole numbers separated by commas; ValueError naming the option.
-
-    >>> whole_numbers("--gamma", "1,2,4")
-    (1, 2, 4)
-    """
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise ValueError(
-            f"{option} must be whole numbers separated by commas; got {text!r}."
-        ) from None

@@ -151,7 +151,16 @@ def test_a_table_of_scheduled_drafts_is_not_judged_by_one_length(tmp_path):
 @pytest.mark.parametrize(("text", "code"), [(TABLE, 0), ("", 3), ("{", 3)])
 def test_a_table_is_read_from_stdin(text, code):
     result = specdec(
-        "check", "--p", "0.7", "--gamma", "1", "--table", "-", "--format", "json", stdin=text.encode()
+        "check",
+        "--p",
+        "0.7",
+        "--gamma",
+        "1",
+        "--table",
+        "-",
+        "--format",
+        "json",
+        stdin=text.encode(),
     )
 
     assert result.returncode == code

@@ -94,7 +94,9 @@ def test_the_first_entry_of_a_histogram_is_of_rounds_that_kept_nothing():
 def test_one_meaning_is_named_once_among_the_choices():
     result = specdec("convert", "-q", "acceptance rate", "--engine", "vllm", "0.6")
     assert result.returncode in {2, 3}
-    assert "accepted_fraction (vllm from 0.8); v0_accepted_fraction (vllm up to 0.8)" in result.stderr
+    assert (
+        "accepted_fraction (vllm from 0.8); v0_accepted_fraction (vllm up to 0.8)" in result.stderr
+    )
 
 
 def test_where_every_version_means_the_same_none_is_asked_for():

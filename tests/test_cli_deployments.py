@@ -222,13 +222,16 @@ def test_the_seed_draws_the_prompts_behind_the_intervals():
     assert low(0) != low(1)
 
 
-def test_a_log_with_several_readings_and_no_draft_length():
-    log = LOGS / "llamacpp_server.log"
+def test_a_log_with_several_readings_and_no_draft_length(tmp_path):
+    log, alone = LOGS / "llamacpp_server.log", tmp_path / "statistics.log"
+    text = log.read_text(encoding="utf-8")
+    alone.write_text(text[text.rindex("statistics") :], encoding="utf-8")
     layout = "layout='statistics of draft-eagle3'"
     (usual,), costs = built(f"eagle log={log}", **SERVED)
-    (other,), _ = built(f"eagle log={log} {layout}", **SERVED)
-    (told,), _ = built(f"eagle log={log} {layout} log_gamma=5", **SERVED)
-    assert [each.acceptance.measured for each in (usual, other, told)] == [3, 0, 5]
+    (same,), _ = built(f"eagle log={log} {layout}", **SERVED)  # its requests say the draft length
+    (other,), _ = built(f"eagle log={alone}", **SERVED)
+    (told,), _ = built(f"eagle log={alone} log_gamma=5", **SERVED)
+    assert [each.acceptance.measured for each in (usual, same, other, told)] == [3, 3, 0, 5]
     assert any("holds several readings" in note for note in costs.notes)
 
 

@@ -11,7 +11,7 @@ from commands import specdec, specdec_process
 from measured_runs import measured_run
 from run_files import write_run
 
-from analysis.runs import sums
+from analysis.runs import checks
 from real_runs import bench, settings
 from real_runs.runs import folder as run_folder
 from real_runs.runs.reading import HEADER, REQUESTS, read_run
@@ -213,7 +213,7 @@ def test_a_real_process_measures(arguments, tmp_path):
 def test_what_is_measured_can_be_reported():
     """The limits of a run are those of its report; the two layers cannot import each other."""
     for name in ("LONGEST_GAMMA", "MOST_GAMMAS", "MOST_REQUESTS"):
-        assert getattr(settings, name) == getattr(sums, name)
+        assert getattr(settings, name) == getattr(checks, name)
 
 
 def test_a_seed_of_a_report_is_named(small_target_folder):

@@ -76,8 +76,8 @@ def test_tokens_per_target_pass_lack_the_rounds_without_a_draft():
 
 def test_what_follows_from_the_draft_length_alone_is_no_answer_about_a_number():
     with_gamma, with_window = convert("speedup", 2.0, gamma=6), convert("speedup", 2.0, window=7)
-    assert not (with_gamma.exact or with_gamma.assumed)
-    assert not (with_window.exact or with_window.assumed)
+    for found in (with_gamma, with_window):
+        assert (found.exact, found.assumed) == ((), ())
     assert with_window.gamma == 6  # still known
     assert convert("gamma", 6).get("window").value == 7.0
 

@@ -9,8 +9,14 @@ from hypothesis import strategies as st
 
 from real_runs.engines.counts.printed import Printed, as_count, as_fraction, as_printed, as_survival
 from real_runs.engines.counts.recovery import with_rounds, without_rounds
-from real_runs.engines.counts.rounding import Claim, agreeing_rounds, agrees, depth_bounds
+from real_runs.engines.counts.rounding import Claim, agreement, agrees, depth_bounds
 from real_runs.engines.counts.skips import NoCounts
+
+
+def agreeing_rounds(claim):
+    """The fewest and the most rounds, None where no number agrees."""
+    found = agreement(claim)
+    return None if found is None else (found.fewest, found.most)
 
 
 def rounded(value, decimals):

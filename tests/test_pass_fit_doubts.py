@@ -1,5 +1,8 @@
 """What a fit doubts: times in another unit than was said, and a cost of tokens that they do not show."""
 
+import dataclasses
+
+import numpy as np
 import pytest
 
 from analysis import accelerator, architecture
@@ -110,3 +113,38 @@ def test_with_a_machine_the_assumed_arithmetic_is_no_lower_bound():
     assert fast.parameters["operations_share"].value == 1.0
     assert not fast.compute_seen
     assert doubts(fast, UNSEEN)
+
+
+CACHE = "Reading the weights and reading the cache cannot be told apart"
+WIDTHS = (1, 2, 4, 8)
+
+
+def noisy(settings):
+    rng = np.random.default_rng(2)
+    exact = times(PassCost(weights_s=0.004, compute_s=1e-4, kv_s=1e-7), settings)
+    return [
+        dataclasses.replace(each, seconds=each.seconds * (1.0 + 0.02 * rng.standard_normal()))
+        for each in exact
+    ]
+
+
+def test_one_batch_and_one_context_do_not_tell_the_weights_from_the_cache():
+    found = fit_pass_cost(noisy([(8, n, 1000) for n in WIDTHS]))
+    (said,) = doubts(found, CACHE)
+    assert "all passes hold 8,000 tokens" in said
+
+
+def test_contexts_that_hardly_differ_do_not_either_and_others_do():
+    near = [(1, n, 1000 + 2 * i) for i in range(5) for n in WIDTHS]
+    (said,) = doubts(fit_pass_cost(noisy(near)), CACHE)
+    assert "all passes hold 1,000 to 1,008 tokens" in said
+    for apart in ([(1, n, s) for s in (500, 9000) for n in WIDTHS], SPREAD):
+        assert not doubts(fit_pass_cost(noisy(apart)), CACHE)
+    exact = times(PassCost(weights_s=0.004, compute_s=1e-4, kv_s=1e-7), near)
+    assert not doubts(fit_pass_cost(exact), CACHE)
+
+
+def test_without_a_context_and_with_a_machine_there_is_nothing_to_tell_apart():
+    assert not doubts(fit_pass_cost(noisy([(1, n, 0) for n in WIDTHS])), CACHE)
+    known = {"model": MODEL, "machine": MACHINE}
+    assert not doubts(fit_pass_cost(noisy([(8, n, 1000) for n in WIDTHS]), **known), CACHE)

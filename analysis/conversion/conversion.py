@@ -119,10 +119,13 @@ def converted(
             how="the same number",
             needs=tokens.needs | {"every_round_drafts"},
         )
+    told = (
+        closure(beside, quantity) if beside else {}
+    )  # by the draft length alone, without the number
     follows = [
         _derived(target, each, granted)
         for target, each in found.items()
-        if target not in {quantity, *beside}
+        if target not in {quantity, *beside, *told}
     ]
     order = list(QUANTITIES)
     follows.sort(key=lambda derived: (len(derived.assumptions), order.index(derived.quantity)))

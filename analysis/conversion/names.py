@@ -60,6 +60,12 @@ class FieldName:
         begun = version >= since[: len(version)]
         return begun and (not until or version[: len(until)] <= until)
 
+    def covers(self, other: FieldName) -> bool:
+        """Whether all versions of another meaning of the engine are among those of this one."""
+        begins = _numbers(self.since) <= _numbers(other.since)
+        ends = not self.until or bool(other.until and _numbers(other.until) <= _numbers(self.until))
+        return self.engine == other.engine and begins and ends
+
     @property
     def title(self) -> str:
         """Engine and versions, for sentences."""
@@ -163,13 +169,14 @@ def _unknown(quantity: str, engine: str | None) -> ValueError:
 
 
 def _ambiguous(quantity: str, meant: list[FieldName], engine: str | None) -> ValueError:
-    by_quantity: dict[str, list[str]] = {}
+    by_quantity: dict[str, list[FieldName]] = {}
     for name in meant:
-        titles = by_quantity.setdefault(name.quantity, [])
-        if name.title not in titles:
-            titles.append(name.title)
+        spans = by_quantity.setdefault(name.quantity, [])
+        if not any(span.covers(name) for span in spans):  # the same meaning is no choice
+            spans[:] = [*(span for span in spans if not name.covers(span)), name]
     meanings = "; ".join(
-        f"{key} ({', '.join(titles[:_MOST_SHOWN])})" for key, titles in by_quantity.items()
+        f"{key} ({', '.join(span.title for span in spans[:_MOST_SHOWN])})"
+        for key, spans in by_quantity.items()
     )
     missing = "engine" if engine is None else "version (all of its numbers)"
     return ValueError(

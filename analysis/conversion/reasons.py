@@ -45,6 +45,8 @@ def why_not(given: str, target: str, known: Collection[str]) -> str:
         )
     if given in _SETTINGS:
         return "a draft length says nothing about how much of it is accepted."
+    if given == "tokens_per_target_pass":
+        return "rounds without a draft are in it, and how many there were is a number of its own."
     if target in _BY_DEPTH and given not in _BY_DEPTH | {"histogram", "p"}:
         return "one mean does not say how acceptance changes with depth."
     if "gamma" not in known:

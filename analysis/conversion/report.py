@@ -122,6 +122,9 @@ def _rows(follows: str, derived: Derived) -> list[Row]:
     for depth, (value, (low, high)) in enumerate(zip(values, derived.ranges, strict=True)):
         numbers = tuple(int(number) if whole else number for number in (value, low, high))
         place = depth + 1 if isinstance(derived.value, tuple) else None
+        how = "" if depth else derived.how
+        if derived.quantity == "histogram":  # counts from 0 on: its first entry is of no depth
+            place, how = depth, f"rounds with {depth} accepted"
         rows.append(
             (
                 follows,
@@ -129,7 +132,7 @@ def _rows(follows: str, derived: Derived) -> list[Row]:
                 place,
                 *numbers,
                 ", ".join(derived.assumptions),
-                derived.how if not depth else "",
+                how,
             )
         )
     return rows

@@ -1,4 +1,4 @@
-"""Doubts about measured times: another unit than was said, and a cost of tokens that they do not show."""
+"""Doubts about measured times: their unit, and costs of tokens and of the cache that they do not show."""
 
 from __future__ import annotations
 
@@ -27,6 +27,20 @@ def wrong_unit(plain_s: float, memory_share: float | None) -> tuple[str, ...]:
         return ()
     said = f"A plain pass takes {duration(plain_s)}{reached}"
     return (f"{said}: are these milliseconds, read as seconds?",)
+
+
+def alike_holding(low: float, high: float) -> str:
+    """What it means that weights and cache are not told apart, for passes that hold so many tokens.
+
+    >>> alike_holding(1000.0, 1000.0).partition(": ")[0]
+    'Reading the weights and reading the cache cannot be told apart'
+    """
+    held = f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}"
+    return (
+        f"Reading the weights and reading the cache cannot be told apart: all passes hold {held} tokens "
+        "(batch × context). Their sum is right there, and times at another batch or context do not "
+        "follow. Measure a second batch or context."
+    )
 
 
 def lower_bound(tokens: float) -> str:

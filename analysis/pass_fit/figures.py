@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
-from analysis.palette import LINES, PLAIN
+from analysis.palette import LINES, PLAIN, YOURS
 from analysis.pass_cost import PassCost
 from analysis.pass_fit.curves import Curve, curves_of
 from analysis.pass_fit.result import PassCostFit
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _WIDTH, _HEIGHT = 6.8, 4.4
 _MARKERS = ("o", "s", "^", "D", "v")
+Dash: TypeAlias = str | tuple[int, tuple[int, ...]]
+_DASHES: tuple[Dash, ...] = ("-", (0, (6, 1)), "-.", (0, (3, 1, 1, 1, 1, 1)), ":")
 
 
 def verify_cost_over_tokens(
@@ -24,12 +26,14 @@ def verify_cost_over_tokens(
     batches: Iterable[float] | None = None,
     widths: Iterable[float] | None = None,
     context: float | None = None,
+    unseen: Mapping[int, float] | None = None,
 ) -> Figure:
     """V(n), a pass over n tokens of each request / over one, over n: a line per batch.
 
-    Lines are solid within what was measured and dashed beyond; the knee is a large hollow circle, the
-    article's V = 1 grey. Points are measured times over the fitted plain step, those of other contexts moved
-    to this one by the fit. Raises ValueError for more than five batches.
+    Lines of a fit are solid within what was measured and dashed beyond; without one each batch has a dash of
+    its own. The knee is a large hollow circle, the article's V = 1 grey. Points are measured times over the
+    fitted plain step, those of other contexts moved to this one by the fit; `unseen` are further measured
+    V(n), by n, that the fit did not see. Raises ValueError for more than five batches.
     """
     from matplotlib.figure import Figure  # noqa: PLC0415 — matplotlib costs a second at import
 
@@ -37,11 +41,17 @@ def verify_cost_over_tokens(
     figure = Figure(figsize=(_WIDTH, _HEIGHT), layout="constrained")
     axes = figure.subplots()
     axes.axhline(1.0, color=PLAIN, linestyle=":", linewidth=1, label="the article: V = 1")
-    for curve, color, marker in zip(curves, LINES, _MARKERS, strict=False):
-        _draw(axes, curve, color, marker)
+    for curve, color, marker, dash in zip(curves, LINES, _MARKERS, _DASHES, strict=False):
+        _draw(axes, curve, color, marker, dash)
     if any(curve.measured for curve in curves):
         axes.plot([], [], _MARKERS[0], color=PLAIN, markersize=5, label="measured")
-    axes.set_xlim(0.0, curves[0].tokens[-1])
+    if unseen:
+        axes.plot(
+            *zip(*sorted(unseen.items()), strict=True), _MARKERS[3], color=YOURS,
+            label="measured, not seen by the fit",
+        )  # fmt: skip
+    last = float(curves[0].tokens[-1])
+    axes.set_xlim(0.0, max(last, max(unseen) + 0.5) if unseen else last)
     axes.set_ylim(0.0)
     axes.set_xlabel("Tokens of each request in a pass, n = γ + 1")
     axes.set_ylabel("V(n): pass over n tokens / over one")
@@ -51,7 +61,7 @@ def verify_cost_over_tokens(
     return figure
 
 
-def _draw(axes: Axes, curve: Curve, color: str, marker: str) -> None:
+def _draw(axes: Axes, curve: Curve, color: str, marker: str, dash: Dash) -> None:
     inside = [(n, v) for n, v in zip(curve.tokens, curve.costs, strict=True) if not curve.beyond(n)]
     if curve.known is not None:
         axes.plot(curve.tokens, curve.costs, "--", color=color, linewidth=1.2, alpha=0.8)
@@ -60,7 +70,10 @@ def _draw(axes: Axes, curve: Curve, color: str, marker: str) -> None:
         knee = f", knee at {curve.knee[0]:.3g} (V = {curve.knee[1]:.2f})"
     label = f"{curve.name}{knee}"
     if inside:
-        axes.plot(*zip(*inside, strict=True), "-", color=color, linewidth=1.8, label=label)
+        style: Dash = "-" if curve.known is not None else dash
+        axes.plot(
+            *zip(*inside, strict=True), linestyle=style, color=color, linewidth=1.8, label=label
+        )
     else:
         axes.plot([], [], "--", color=color, linewidth=1.2, label=f"{label}, extrapolated")
     if curve.knee is not None:

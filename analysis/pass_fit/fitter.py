@@ -120,6 +120,7 @@ def fit_pass_cost(
         compute_seen=found.compute_seen,
         notes=remarks(
             found,
+            parameters=parameters,
             at_bound=at_bound,
             mean_over_median=above,
             certain=certain,

@@ -28,8 +28,7 @@ def most_three(value: float) -> str:
     >>> most_three(215.68), most_three(1234.5), most_three(0.51444), most_three(math.inf)
     ('216', '1,234', '0.514', 'inf')
     """
-    whole = math.isfinite(value) and 1000.0 <= abs(float(f"{value:.3g}")) < 1e12
-    return f"{value:,.0f}" if whole else f"{value:.3g}"
+    return _most(3, value)
 
 
 def most_four(value: float) -> str:
@@ -38,8 +37,13 @@ def most_four(value: float) -> str:
     >>> most_four(215.6789), most_four(1234.5), most_four(0.02157), most_four(999.96), most_four(math.inf)
     ('215.7', '1,234', '0.02157', '1,000', 'inf')
     """
-    whole = math.isfinite(value) and 1000.0 <= abs(float(f"{value:.4g}")) < 1e12
-    return f"{value:,.0f}" if whole else f"{value:.4g}"
+    return _most(4, value)
+
+
+def _most(digits: int, value: float) -> str:
+    short = f"{value:.{digits}g}"
+    whole = math.isfinite(value) and 1000.0 <= abs(float(short)) < 1e12
+    return f"{value:,.0f}" if whole else short
 
 
 def whole_number(value: float) -> int | float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,8 @@ import numpy as np
 from analysis.pass_fit.cells import Cell
 from analysis.pass_fit.choosing import Choice
 from analysis.pass_fit.design import DRAFT, SHARES, Design
-from analysis.pass_fit.doubts import lower_bound, wrong_unit
+from analysis.pass_fit.doubts import alike_holding, lower_bound, wrong_unit
+from simulator import Estimate
 
 MEANING = {
     "weights_s": "reading weights",
@@ -38,6 +39,8 @@ _NO_TIME = 1e-6  # of every pass: V(n) reads 1.0000
 _TAIL = 1.02  # mean / median from which the tail is worth a note
 _UNIT = " Is the unit of the times right?"
 _TOO_FAST = 1.2  # times as fast as the machine can: another machine, or another unit
+_ALIKE = 2.0  # times the fewest tokens held: more tell weights and cache apart
+_UNSURE = 0.25  # of the reading, by which the interval of the weights may miss it
 _SINGLE = 0.1  # of the one-token pass by which its fit is worth a note
 
 
@@ -83,6 +86,7 @@ class Found:
 def remarks(
     found: Found,
     *,
+    parameters: Mapping[str, Estimate],
     at_bound: Iterable[str],
     mean_over_median: float,
     certain: bool,
@@ -90,7 +94,7 @@ def remarks(
     memory_share: float | None,
 ) -> tuple[str, ...]:
     """The notes of a fit, the most consequential first; `plain_s` is the shortest pass over one token."""
-    said = [*wrong_unit(plain_s, memory_share), *_drafting(found)]
+    said = [*wrong_unit(plain_s, memory_share), *_drafting(found), *_cache(found, parameters)]
     if not found.compute_seen and "operations_share" not in found.choice.held:
         said.append(lower_bound(float(found.design.width.max())))
     said += [*_overlap(found), *_held(found), *_bounds(at_bound, found.over_measured)]
@@ -113,6 +117,21 @@ def _drafting(found: Found) -> list[str]:
     if found.told_apart:
         return []
     return [_NOT_APART]
+
+
+def _cache(found: Found, parameters: Mapping[str, Estimate]) -> list[str]:
+    """Says so where all passes hold about as many tokens: the cache is then a constant, as the weights are."""
+    holdings = [cell.batch * cell.context for cell in found.cells if cell.target]
+    low, high = min(holdings), max(holdings)
+    if "kv_s" in found.choice.held:
+        within = "weights_s" in found.choice.why.get("kv_s", ())
+        return [alike_holding(low, high)] if within and high < _ALIKE * low else []
+    weights, cache = parameters.get("weights_s"), parameters.get("kv_s")
+    if weights is None or cache is None or weights.interval is None or high >= _ALIKE * low:
+        return []
+    least, most = weights.interval
+    reading = weights.value + cache.value * float(np.mean(holdings))
+    return [alike_holding(low, high)] if most - least > 2.0 * _UNSURE * reading else []
 
 
 _NOT_APART = (

@@ -10,16 +10,11 @@ from operator import add
 
 import numpy as np
 
+from analysis.runs.checks import MOST_REQUESTS, check_gammas, check_request, check_totals
 from simulator import AcceptanceTable
 from simulator._checks import FloatArray
 from simulator.costs import MeasuredRequest
 
-MOST_REQUESTS = 10_000
-MOST_GAMMAS = 16
-LONGEST_GAMMA = 64
-WIDEST_PASS = 1024
-LARGEST = 10**9
-_TIMER_SLACK = 1.001
 LONGEST_KEPT = 512
 """Requests of more tokens are counted with those of this length; their tokens are all in `emitted`."""
 
@@ -128,7 +123,7 @@ def sums_of(requests: Iterable[MeasuredRequest]) -> RunSums:
         raise ValueError(f"requests must be at most {MOST_REQUESTS:,}; got {len(requests):,}.")
     groups: dict[tuple[str, int], dict[int, MeasuredRequest]] = defaultdict(dict)
     for request in requests:
-        _check(request)
+        check_request(request)
         group = groups[request.prompt, request.repeat]
         if request.gamma in group:
             raise ValueError(
@@ -137,7 +132,7 @@ def sums_of(requests: Iterable[MeasuredRequest]) -> RunSums:
             )
         group[request.gamma] = request
     gammas = sorted({gamma for group in groups.values() for gamma in group})
-    _check_gammas(gammas)
+    check_gammas(gammas)
     whole = {key: group for key, group in groups.items() if len(group) == len(gammas)}
     if not whole:
         raise ValueError(
@@ -158,7 +153,7 @@ def sums_of(requests: Iterable[MeasuredRequest]) -> RunSums:
     for request, length in zip(by_gamma[0], lengths, strict=True):
         of_length[axes.prompts[request.prompt], axes.lengths[length]] += 1.0
     sums = {gamma: _sums(group, axes) for gamma, group in by_gamma.items()}
-    _check_totals(sums)
+    check_totals(sums)
     return RunSums(
         prompts=prompts,
         widths=tuple(axes.widths),
@@ -207,50 +202,3 @@ def _sums(requests: Sequence[MeasuredRequest], axes: _Axes) -> GammaSums:
                 totals["passes"][row, axes.widths[times.width]] += times.count
                 totals["passes_s"][row, axes.widths[times.width]] += times.total_s
     return GammaSums(**totals)
-
-
-def _check(request: MeasuredRequest) -> None:
-    """What a record from outside could claim and no run can be."""
-    where = f"prompt {request.prompt!r:.60}, gamma {request.gamma}, repeat {request.repeat}"
-    passes = request.passes
-    seconds = [request.prefill_s, request.decode_s, request.draft_s, *(t.total_s for t in passes)]
-    if not all(np.isfinite(value) and 0.0 <= value <= LARGEST for value in seconds):
-        raise ValueError(f"times must be finite seconds of at least 0; not so at {where}.")
-    if request.draft_s + request.verify_s > request.decode_s * _TIMER_SLACK:
-        raise ValueError(f"decode_s must hold the times of the model calls; not so at {where}.")
-    table = request.table
-    counts = [request.emitted, request.draft_steps, table.rounds, table.drafted]
-    counts += [times.count for times in passes]
-    if not all(0 <= count <= LARGEST for count in counts):
-        raise ValueError(f"counts must lie in [0, {LARGEST:,}]; not so at {where}.")
-    if not all(1 <= times.width <= WIDEST_PASS for times in passes):
-        raise ValueError(f"widths of passes must lie in [1, {WIDEST_PASS}]; not so at {where}.")
-    if not (0 <= request.gamma <= LONGEST_GAMMA and table.depths <= request.gamma):
-        raise ValueError(
-            f"gamma must lie in [0, {LONGEST_GAMMA}] and be at least the depths of its table; "
-            f"got {table.depths} depths at {where}."
-        )
-    if request.gamma and table.emitted != request.emitted:
-        raise ValueError(
-            f"emitted must be what the table says, {table.emitted}; "
-            f"got {request.emitted} at {where}."
-        )
-
-
-def _check_gammas(gammas: list[int]) -> None:
-    if not gammas or gammas[0] != 0 or len(gammas) == 1:
-        raise ValueError(
-            "requests must include plain decoding (gamma 0) and a gamma of at least 1; got "
-            f"{', '.join(map(str, gammas)) or 'no request'}."
-        )
-    if len(gammas) - 1 > MOST_GAMMAS:
-        raise ValueError(
-            f"requests must have at most {MOST_GAMMAS} draft lengths; got {len(gammas) - 1}."
-        )
-
-
-def _check_totals(by_gamma: dict[int, GammaSums]) -> None:
-    for gamma, sums in by_gamma.items():
-        for name in ("emitted", "decode_s", *(("rounds",) if gamma else ())):
-            if not np.sum(getattr(sums, name)) > 0.0:
-                raise ValueError(f"requests of gamma {gamma} must have {name} above 0; got 0.")

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.charts import step_above
-from analysis.palette import BEST, EXACT, LINES, PLAIN, YOURS
+from analysis.palette import ABOVE, BEST, EXACT, LINES, PLAIN, YOURS
 from analysis.serving.rate_lines import (
     Look,
     each_said,
@@ -31,7 +31,7 @@ SEEN: dict[Seen, str] = {
 _SHORT: dict[Seen, str] = {"e2e": "whole request", "ttft": "first token", "tpot": "per token"}
 _HEIGHT = 380
 _WITHOUT, _WITH = "without a draft", "with drafts"
-_ROUND = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0)
+_ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.5, 10.0, 15.0)
 _TOPS = (1.25, 1.5, 2, 3, 4, 6, 8, 12, 17, *(2**k for k in range(5, 13)))
 _DASHES = {_WITHOUT: [6, 4], _WITH: [1, 0]}
 _COLOURS = {_WITHOUT: PLAIN, _WITH: EXACT}
@@ -66,7 +66,7 @@ def times_over_rate(
         raise ValueError("points must hold one rate at least that a server keeps up with.")
     frame, ringed = pd.DataFrame(rows), _here(here, of)
     limits = _limits(points[0])
-    x = rate_axis(points, [limit for limit, _ in limits.values()])
+    x = _steady(rate_axis(points, [limit for limit, _ in limits.values()]))
     shown = [*frame["mean"], *(ring["mean"] for ring in ringed)]
     lowest, highest = float(min(shown)), float(max(shown)) * 1.1
     y = alt.Y(
@@ -115,7 +115,7 @@ def gain_over_rate(
     if not rows:
         raise ValueError("points must hold one rate at least that both servers keep up with.")
     frame = pd.DataFrame(rows)
-    x = rate_axis(points, [limit for limit, _ in _limits(points[0]).values()])
+    x = _steady(rate_axis(points, [limit for limit, _ in _limits(points[0]).values()]))
     yours = _gain_here(here)
     shown = [*frame["mean"], *(each["mean"] for each in yours)]
     top = step_above(max(1.1, float(max(shown)) * 1.05), _TOPS)
@@ -144,7 +144,7 @@ def gain_over_rate(
     if yours:
         layers.append(
             alt.Chart(pd.DataFrame(yours))
-            .mark_point(color=YOURS, filled=True, size=220, opacity=1.0, stroke="white")
+            .mark_point(color=YOURS, filled=True, size=220, opacity=1.0, stroke=ABOVE)
             .encode(x=x, y=y, tooltip=numbers("rate", "mean"))
         )
         words += f" Yours: {yours[0]['mean']:.3f} at {yours[0]['rate']:.3g} requests/s."
@@ -188,6 +188,13 @@ def _limit_rules(limits: dict[str, tuple[float, str]], x: alt.X) -> list[alt.Cha
 def _limits_said(limits: dict[str, tuple[float, str]]) -> str:
     said = ", ".join(f"{at:.3g} {name}" for name, (at, _) in limits.items())
     return f"the stable limits in requests/s, {said}" if said else "none"
+
+
+def _steady(x: alt.X) -> alt.X:
+    """The axis with its end on a step."""
+    most = float(x["scale"]["domain"][1])
+    stepped: alt.X = x.scale(domain=[0, step_above(most, _decades(most))], nice=False)
+    return stepped
 
 
 def _decades(value: float) -> list[float]:

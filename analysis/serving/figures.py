@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from analysis.palette import BEST, PLAIN, SIMULATED
+from analysis.palette import BEST, PLAIN, SPECULATIVE
 from simulator.serving import ServingComparison, ServingEstimates
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def times_over_load(points: Sequence[ServingComparison], *, title: str = "") -> 
     above, below = figure.subplots(2, 1, sharex=True)
     for name, color, dash, mark, side in (
         ("without", PLAIN, "--", "s", "plain"),
-        ("with speculation", SIMULATED, "-", "o", "speculative"),
+        ("with speculation", SPECULATIVE, "-", "o", "speculative"),
     ):
         _times(above, loads, [getattr(point, side) for point in points], name, color, dash, mark)
     above.set_yscale("log")
@@ -45,8 +45,8 @@ def times_over_load(points: Sequence[ServingComparison], *, title: str = "") -> 
     by_rate = points[0].rate_per_s is not None
     below.set_xlabel("Requests per second" if by_rate else "Users")
     if by_rate:
-        for axes in (above, below):
-            _limits(axes, points[0])
+        _limits(above, points[0], named=False)
+        _limits(below, points[0], named=True)
     below.legend(frameon=False)
     return figure
 
@@ -93,8 +93,10 @@ def _gain(axes: Axes, loads: Sequence[float], points: Sequence[ServingComparison
     axes.axhline(1.0, color=PLAIN, lw=0.8)
 
 
-def _limits(axes: Axes, point: ServingComparison) -> None:
-    if point.limit is None or point.plain_limit is None:
-        return
-    axes.axvline(point.plain_limit.value, color=PLAIN, ls="--", lw=0.8)
-    axes.axvline(point.limit.value, color=SIMULATED, ls="-", lw=0.8)
+def _limits(axes: Axes, point: ServingComparison, *, named: bool) -> None:
+    for name, limit, color, dash in (
+        ("stable up to here without", point.plain_limit, PLAIN, "--"),
+        ("stable up to here with speculation", point.limit, SPECULATIVE, "-"),
+    ):
+        if limit is not None and point.limit is not None and point.plain_limit is not None:
+            axes.axvline(limit.value, color=color, ls=dash, lw=1.0, label=name if named else None)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from simulator._checks import as_count
 from simulator.serving import (
     EmpiricalTokens,
@@ -67,26 +65,6 @@ def _cut_of(mean: float) -> int:
     if not 1.0 <= mean <= MOST_TOKENS:
         return MOST_TOKENS
     return min(math.ceil(CUT * mean), MOST_TOKENS)
-
-
-def mean_tokens(law: TokenLengths) -> float:
-    """The mean length; of a log-normal law before it is made whole and cut.
-
-    >>> mean_tokens(UniformTokens(least=100, most=300))
-    200.0
-    """
-    match law:
-        case FixedTokens():
-            return float(law.tokens)
-        case UniformTokens():
-            return (law.least + law.most) / 2.0
-        case GeometricTokens():
-            stays = 1.0 - 1.0 / law.mean
-            return law.mean * (1.0 - stays**law.most)
-        case LogNormalTokens():
-            return float(law.mean)
-        case EmpiricalTokens():
-            return float(np.mean(law.values))
 
 
 def in_words(law: TokenLengths) -> str:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.serving.length_words import mean_tokens
 from analysis.serving.tables import ServerPair
 from simulator import Estimate
 from simulator.serving import (
@@ -23,6 +22,7 @@ from simulator.serving import (
     compare_serving,
     stable_limit,
 )
+from simulator.serving.lengths import mean_tokens
 from simulator.serving.limits import settling_requests
 
 USUAL_REPLICATIONS = 6

@@ -1,4 +1,4 @@
-"""Measured times of steps from files: CSV, SGLang's sweeps, and the folders of our own runs."""
+"""Measured times of steps from files: CSV, `benchmarks/gpu.py`, SGLang's sweeps, folders of our own runs."""
 
 from real_runs.step_times.read import read_step_times
 from real_runs.step_times.result import StepTimesRead

@@ -27,8 +27,8 @@ _UNITS = {
 """How many make a second: 4.5 ms are exactly 4.5 / 1000 s."""
 KEYS = frozenset(name for names in _NAMES.values() for name in names) | frozenset(_UNITS)
 EXPECTED = (
-    "a CSV with the columns batch, tokens, context and seconds (or ms, us, ns), lines of SGLang's "
-    "bench_speculative.py, or the folder of a run"
+    "a CSV with the columns batch, tokens, context and seconds (or ms, us, ns), the JSON of "
+    "benchmarks/gpu.py, lines of SGLang's bench_speculative.py, or the folder of a run"
 )
 _YES, _NO = ("1", "true", "yes", "draft"), ("0", "false", "no", "target", "")
 

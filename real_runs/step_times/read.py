@@ -12,6 +12,7 @@ from real_runs.engines.text.lines import Stream
 from real_runs.engines.text.opening import Opening, check_first_line
 from real_runs.runs.reading import REQUESTS, STEPS
 from real_runs.step_times.csv_rows import EXPECTED, read_rows, table_header
+from real_runs.step_times.gpu_report import is_gpu_report, read_gpu_report
 from real_runs.step_times.result import StepTimesRead
 from real_runs.step_times.run_folder import read_folder
 from real_runs.step_times.sweeps import read_sweep
@@ -27,6 +28,7 @@ def read_step_times(
 
     - a table (comma, semicolon or tab) with the columns batch, tokens, context and a time (seconds, ms,
       us or ns) in any order, and, where wanted, count, draft, draft_steps, draft_tokens;
+    - the JSON that `benchmarks/gpu.py` writes;
     - lines that SGLang's bench_speculative.py appends;
     - the folder of a run that `specdec measure` wrote, or its steps.jsonl.
 
@@ -71,6 +73,8 @@ _OWN_WORDS = (
 
 
 def _of_opening(opening: Opening, source: str, context: float) -> StepTimesRead:
+    if is_gpu_report(opening.head):
+        return read_gpu_report(opening, source)
     if opening.head.lstrip().startswith((b"{", b"[")):
         return read_sweep(opening, source, context)
     header = table_header(opening, source)

@@ -10,7 +10,7 @@ from real_runs.engines.errors import MetricsFormatError
 from real_runs.engines.reading import Reading, Skipped
 from simulator import StepSample
 
-Kind: TypeAlias = Literal["csv", "sglang", "run"]
+Kind: TypeAlias = Literal["csv", "sglang", "gpu", "run"]
 
 MOST_SAMPLES = 500_000
 """Of one file; a hundred megabytes of them."""

@@ -9,10 +9,12 @@ from real_runs.engines.text.json_text import whole_object
 from real_runs.engines.text.lines import all_lines
 from real_runs.engines.text.objects import JsonObject, Where
 from real_runs.engines.text.opening import Opening
+from real_runs.step_times.csv_rows import EXPECTED
 from real_runs.step_times.result import BadRowError, Gathered, StepTimesRead
 
 _CONTEXT = "The file does not say how many tokens requests held; {context:g} are taken{seen}."
 _UNSEEN = ": what reading the cache takes is put down to other terms"
+_NAMES = frozenset({"batch_size", "steps", "topk", "num_draft_tokens", "step_time"})
 SHAPE = '{"batch_size": ..., "steps": ..., "topk": ..., "num_draft_tokens": ..., "step_time": ...} (SGLang)'
 
 
@@ -23,7 +25,7 @@ def read_sweep(opening: Opening, source: str, context: float) -> StepTimesRead:
     target's over `num_draft_tokens`; a run of 0 steps is a plain step. It is read in seconds.
     `readings` hold the acceptance lengths.
     """
-    gathered, skips = Gathered(source), Skips()
+    gathered, skips, ours = Gathered(source), Skips(), False
     lengths = SweepLines(source, skips)
     read = 0
     for number, row in all_lines(opening):
@@ -32,13 +34,14 @@ def read_sweep(opening: Opening, source: str, context: float) -> StepTimesRead:
             continue
         try:
             value = _object(row)
+            ours = ours or not _NAMES.isdisjoint(value)
             _take(gathered, number, value, context)
         except (BadRowError, NoCounts) as reason:
             gathered.skip(number, str(reason))
             continue
         with skips.guard(number, expected=SHAPE):
             lengths.take_object(value, Where(line=number))
-    gathered.refuse_if_empty(SHAPE)
+    gathered.refuse_if_empty(SHAPE if ours else EXPECTED)
     readings = lengths.readings(read)
     return StepTimesRead(
         source=source,

@@ -24,7 +24,7 @@ from simulator.serving.compiled_arrays import (
     empty_rows,
     times_of,
 )
-from simulator.serving.lengths import EmpiricalTokens, FixedTokens, UniformTokens
+from simulator.serving.lengths import mean_tokens
 from simulator.serving.records import Counters, Sink
 from simulator.serving.server import Server
 from simulator.serving.stream import BLOCK, RequestStream
@@ -32,7 +32,8 @@ from simulator.serving.workload import RecordedArrivals, Workload
 
 WORTH_TOKENS = 200_000
 """Answer tokens of a run, on average, from which "auto" takes the compiled loop: about here NumPy's loop takes
-as long as it takes to load numba. The first run of all compiles for some seconds, and keeps that on disk."""
+as long as it takes to load numba. Once loaded it is always taken. The first run of all compiles for some
+seconds, and keeps that on disk."""
 _BUFFER = 16_384
 _PARTS = ("arrays", "times", "requests", "loop")
 GoOn: TypeAlias = Callable[..., int]
@@ -197,18 +198,18 @@ class _Run:
 
 def _is_worth(workload: Workload, requests: int) -> bool:
     arrivals, law = workload.arrivals, workload.output
+    if _is_ready():
+        return True
     if isinstance(arrivals, RecordedArrivals):
         return sum(arrivals.output_tokens) >= WORTH_TOKENS
-    if isinstance(law, FixedTokens):
-        mean: float = law.tokens
-    elif isinstance(law, UniformTokens):
-        mean = (law.least + law.most) / 2
-    elif isinstance(law, EmpiricalTokens):
-        mean = float(np.mean(law.values))
-    else:
-        assert law is not None  # noqa: S101 — the workload has checked it
-        mean = law.mean
-    return requests * mean >= WORTH_TOKENS
+    assert law is not None  # noqa: S101 — the workload has checked it
+    return requests * mean_tokens(law) >= WORTH_TOKENS
+
+
+def _is_ready() -> bool:
+    """Whether a run before this one has loaded the compiled loop: then the next costs nothing to begin."""
+    module = sys.modules.get(f"{__name__}_loop")
+    return bool(module is not None and getattr(module.go_on, "signatures", ()))
 
 
 @cache

@@ -130,6 +130,26 @@ TokenLengths: TypeAlias = (
 TOKEN_LENGTHS = (FixedTokens, UniformTokens, GeometricTokens, LogNormalTokens, EmpiricalTokens)
 
 
+def mean_tokens(law: TokenLengths) -> float:
+    """The mean length; of a log-normal law before it is made whole and cut.
+
+    >>> mean_tokens(UniformTokens(least=100, most=300))
+    200.0
+    """
+    match law:
+        case FixedTokens():
+            return float(law.tokens)
+        case UniformTokens():
+            return (law.least + law.most) / 2.0
+        case GeometricTokens():
+            stays = 1.0 - 1.0 / law.mean
+            return law.mean * (1.0 - stays**law.most)
+        case LogNormalTokens():
+            return float(law.mean)
+        case EmpiricalTokens():
+            return float(np.mean(law.values))
+
+
 def _check_most(mean: float, most: int) -> None:
     if not 1.0 <= as_nonnegative("mean", mean) <= MOST_TOKENS:
         raise ValueError(f"mean must be in [1, {MOST_TOKENS}]; got {mean!r}.")

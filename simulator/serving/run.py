@@ -114,8 +114,8 @@ def simulate_serving(
     of the requests and at least two full batches, or twice the users (of arrivals no more than measured).
     The same `rng` gives the same requests on every server: two servers are compared on the same arrivals.
     `loop` "numba" compiles the loop (extra `fast`) and gives the same numbers; "auto" takes it, where it
-    is installed, for runs of 200,000 answer tokens or more. Memory does not grow with `requests` unless
-    `keep_requests` asks for the times of each.
+    is installed, for runs of 200,000 answer tokens or more and for all behind one of these. Memory does not
+    grow with `requests` unless `keep_requests` asks for the times of each.
 
     Nothing here says whether a load is stable: `stable_limit` does, and `compare_serving` asks it, also for
     the longer warm-up that a load near its limit needs.

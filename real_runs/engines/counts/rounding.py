@@ -58,22 +58,17 @@ class Agreement:
         return depth_bounds(self.claim, self.fewest, self.fewest) or None
 
 
-def agreeing_rounds(claim: Claim) -> tuple[int, int | None] | None:
+def agreement(claim: Claim) -> Agreement | None:
     """The fewest and the most rounds that agree with the claim; None if no number does.
 
     The most is None where nothing limits it (no token accepted). Between the two not every number
     need agree. Where the first 512 from an end disagree, the next one stands for that end.
 
     >>> line = Claim(drafted=259, accepted=167, length=Printed(units=292, scale=100), longest=3)
-    >>> agreeing_rounds(line)
+    >>> found = agreement(line)
+    >>> found.fewest, found.most
     (87, 87)
     """
-    found = agreement(claim)
-    return None if found is None else (found.fewest, found.most)
-
-
-def agreement(claim: Claim) -> Agreement | None:
-    """As `agreeing_rounds`, with the bounds of the counts at the fewest rounds."""
     low, high = _range_of(claim)
     last = low + MOST_TRIED if high is None else high
     fewest: int | None = low

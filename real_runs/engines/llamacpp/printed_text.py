@@ -11,10 +11,12 @@ from real_runs.engines.llamacpp import examples as llamacpp_examples
 from real_runs.engines.llamacpp import requests as llamacpp_requests
 from real_runs.engines.llamacpp import scripts as llamacpp_scripts
 from real_runs.engines.llamacpp import statistics as llamacpp_statistics
+from real_runs.engines.llamacpp.statistics import OPEN_END
 from real_runs.engines.llamacpp.usual import UsualLines
 from real_runs.engines.overlap import told_of_overlap
 from real_runs.engines.reading import Reading
 from real_runs.engines.text.lines import Line
+from simulator import AcceptanceTable, AcceptanceTotals, Counts
 
 SHAPES = "'draft acceptance = ...', 'statistics ...: #calls = ...' or 'n_drafted = ...' (llama.cpp)"
 MARKERS = (
@@ -26,7 +28,7 @@ MARKERS = (
 )
 
 _OVERLAP = "Requests and statistics of one server count the same tokens: never add the two."
-
+_LENT = "Drafts have {} tokens at most: the requests, which are the same rounds, list so many positions."
 
 _Layout: TypeAlias = (
     llamacpp_requests.RequestLines
@@ -71,7 +73,7 @@ class LlamaCpp:
         requests = self._requests.readings(lines)
         statistics = self._statistics.readings(lines)
         if requests and statistics:
-            requests, statistics = _with_shared_clock(requests, statistics)
+            requests, statistics = _completed(requests, statistics)
             requests, statistics = _overlapping(requests), _overlapping(statistics)
         others = (self._examples, self._adaptive, self._scripts)
         return told_of_overlap(
@@ -83,10 +85,10 @@ def _overlapping(readings: list[Reading]) -> list[Reading]:
     return [replace(reading, notes=(*reading.notes, _OVERLAP)) for reading in readings]
 
 
-def _with_shared_clock(
+def _completed(
     requests: list[Reading], statistics: list[Reading]
 ) -> tuple[list[Reading], list[Reading]]:
-    """Both clocks for both, where the statistics count exactly the tokens of the requests."""
+    """Both clocks and one draft length for both, where the statistics count exactly the requests' tokens."""
     if _tokens(requests) != _tokens(statistics):
         return requests, statistics
     (request,) = requests
@@ -97,8 +99,33 @@ def _with_shared_clock(
     if len(statistics) == 1:
         (only,) = statistics
         clock = replace(only.clock, decode_s=request.clock.decode_s)
+        only = _as_long_as(request.counts, only)
         statistics = [replace(only, clock=clock, emitted=request.emitted)]
     return requests, statistics
+
+
+def _as_long_as(of_requests: Counts | None, statistics: Reading) -> Reading:
+    """The statistics with the longest draft that lines of the same rounds list positions for."""
+    counts = statistics.counts
+    if of_requests is None or not isinstance(counts, AcceptanceTotals):
+        return statistics
+    if isinstance(of_requests, AcceptanceTable):
+        longest: int | None = of_requests.depths
+    else:
+        longest = of_requests.longest_draft
+    known = counts.accepted_by_depth
+    if longest is None or known is None or not len(known) <= longest:
+        return statistics
+    if counts.longest_draft is not None or of_requests.rounds != counts.rounds:
+        return statistics
+    deeper = longest - len(known)
+    totals = replace(
+        counts,
+        longest_draft=longest,
+        accepted_by_depth=(*known, *(0,) * deeper),
+    )
+    notes = [_LENT.format(longest) if note == OPEN_END else note for note in statistics.notes]
+    return replace(statistics, counts=totals.to_table() or totals, notes=tuple(notes))
 
 
 def _tokens(readings: list[Reading]) -> tuple[int, int]:

@@ -22,6 +22,11 @@ MARKERS = ("#calls",)
 MOST_IMPLEMENTATIONS = 32
 LONGEST_NAME = 64
 
+OPEN_END = (
+    "The list of positions ends at the deepest accepted token, so drafts can have been longer: "
+    "the configured draft length, given as gamma, would settle p."
+)
+"""What statistics leave open, unless requests that count the same tokens say how long drafts can be."""
 _DEFINITION = "none is printed; #acc tokens / #gen tokens is accepted / drafted since the start."
 _METHODS: tuple[tuple[str, Method], ...] = (
     ("eagle", "eagle"),
@@ -117,10 +122,7 @@ def _notes(found: _Implementation) -> list[str]:
     if last.draft_s is not None:
         notes.append(f"Drafting took {last.draft_s:.4g} s in all.")
     if totals.depth_bounds is not None:
-        notes.append(
-            "The list of positions ends at the deepest accepted token, so drafts can have been longer: "
-            "the configured draft length, given as gamma, would settle p."
-        )
+        notes.append(OPEN_END)
     if totals.accepted_by_depth_bounds is not None:
         notes.append("Counts per depth are bounds: more than one count prints like this.")
     return notes

@@ -12,17 +12,8 @@ from real_runs.engines.counts.skips import NoCounts, Skips
 from real_runs.engines.reading import Reading
 from real_runs.engines.text.lines import Line
 from real_runs.engines.vllm.bench_clock import RunClock, clock_of_runs
-from real_runs.engines.vllm.blocks import (
-    MOST_NOTES,
-    Block,
-    Output,
-    as_percent,
-    block_counts,
-    in_order,
-    of_ratios,
-    ratios_alone,
-    recovered_note,
-)
+from real_runs.engines.vllm.block_ratios import as_percent, in_order, of_ratios, ratios_alone
+from real_runs.engines.vllm.blocks import MOST_NOTES, Block, Output, block_counts, recovered_note
 
 SHAPE = (
     "a block of 'Acceptance rate (%): ...', 'Acceptance length: ...', 'Drafts: ...', "

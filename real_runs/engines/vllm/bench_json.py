@@ -12,13 +12,8 @@ from real_runs.engines.text.fields import as_decimal, count_at, decimal_at, numb
 from real_runs.engines.text.objects import JsonObject, Where
 from real_runs.engines.vllm.bench import LAYOUT
 from real_runs.engines.vllm.bench_clock import RunClock, clock_of_runs
-from real_runs.engines.vllm.blocks import (
-    Block,
-    Output,
-    block_counts,
-    recovered_note,
-    shortened,
-)
+from real_runs.engines.vllm.block_ratios import shortened
+from real_runs.engines.vllm.blocks import Block, Output, block_counts, recovered_note
 
 SHAPES = "'\"spec_decode_num_drafts\": ...' (JSON of vllm bench serve)"
 KEYS = ("spec_decode_num_drafts", "spec_decode_acceptance_length")

@@ -12,15 +12,8 @@ from real_runs.engines.counts.skips import NoCounts, Skips
 from real_runs.engines.counts.wording import counted
 from real_runs.engines.reading import Reading
 from real_runs.engines.text.lines import Line
-from real_runs.engines.vllm.blocks import (
-    MOST_NOTES,
-    Block,
-    block_counts,
-    in_order,
-    of_ratios,
-    ratios_alone,
-    recovered_note,
-)
+from real_runs.engines.vllm.block_ratios import in_order, of_ratios, ratios_alone
+from real_runs.engines.vllm.blocks import MOST_NOTES, Block, block_counts, recovered_note
 
 SHAPE = (
     "a block of 'num_drafts: ...', 'num_draft_tokens: ...', 'num_accepted_tokens: ...', "

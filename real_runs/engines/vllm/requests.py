@@ -22,7 +22,7 @@ from real_runs.engines.text.fields import (
     text_at,
 )
 from real_runs.engines.text.objects import JsonObject, Where
-from real_runs.engines.vllm.blocks import shortened
+from real_runs.engines.vllm.block_ratios import shortened
 from simulator import Clock
 
 SHAPES = (
