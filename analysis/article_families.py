@@ -78,7 +78,8 @@ def _condition(run: FamilyRun) -> str:
         return "open: strangers and family do not differ beyond chance."
     if level:
         return (
-            f"if the other draft learnt from {beaten}; one that learnt from {level} does as well."
+            f"against a draft that learnt from {beaten}, another kind of text; one that learnt from {level}, "
+            "the same kind, does as well."
         )
     return "if size, training and vocabulary are equal."
 
@@ -91,8 +92,8 @@ def _what_counts(run: FamilyRun) -> str:
         f"Their losses on held-out files of the corpus are {losses} nats per byte. Learning from the "
         f"target itself counts too: text that it wrote instead adds "
         f"{_gain(run, WRITTEN, FAMILY)}, its distributions in place of tokens {_gain(run, TAUGHT, FAMILY)} "
-        f"({value[STRANGER_TAUGHT]} for other hands' Python), half English takes "
-        f"{_gain(run, FAMILY, MIXTURE)}; a quarter of the steps leaves {value[SHORT]}, "
+        f"({value[STRANGER_TAUGHT]} for other hands' Python), half English {_taken(run)}; "
+        f"a quarter of the steps leaves {value[SHORT]}, "
         f"{standing(run, SHORT, 'prose')} the English draft."
     )
 
@@ -101,6 +102,13 @@ def _gain(run: FamilyRun, kind: str, other: str) -> str:
     gain = run.gain("p", kind, other)
     low, high = gain.interval or (float("nan"), float("nan"))
     return f"{gain.value:z.3f} [{low:z.3f}, {high:z.3f}]"
+
+
+def _taken(run: FamilyRun) -> str:
+    """What half a corpus of English takes from p, if anything beyond chance."""
+    gain = run.gain("p", FAMILY, MIXTURE)
+    sure = gain.interval is not None and gain.interval[0] > 0.0
+    return f"{'takes' if sure else 'changes nothing beyond chance:'} {_gain(run, FAMILY, MIXTURE)}"
 
 
 def _published() -> str:

@@ -51,6 +51,8 @@ def embed_command(
     start = LiveSetting(
         p=p, gamma=gamma, cost_ratio=cost_ratio, verify_cost=verify_cost, overhead=overhead
     )
+    if output != _STDOUT and output.is_dir():
+        raise ValueError(f"{output} is a folder; give the name of a file.")
     if output != _STDOUT and output.exists() and not force:
         raise ValueError(f"{output} is there already; --force overwrites it.")
     page = embedded_page(start, title=TITLE if title is None else title).encode()

@@ -33,7 +33,11 @@ if TYPE_CHECKING:
 
 _OWN = (
     "Speedups are priced with the run's own times: cost ratio {c:.3g}, overhead {o:.3g}, V as measured up to "
-    "γ = {n}; --cost-ratio gives other costs."
+    "γ = {n}; --cost-ratio gives other costs. The intervals leave out the uncertainty of these times."
+)
+_NO_COST = (
+    "No speedups: drafts that branch or often end early do not say what a round costs at another length; "
+    "--cost-ratio gives a cost."
 )
 
 
@@ -72,9 +76,10 @@ def fit_command(
         seed=seed,
     )
     fitted, observation, notes = found.fitted, found.observation, found.notes
-    own = (
-        _of_run(source, seed) if costs is None and source.is_dir() and not fitted.refusal else None
-    )
+    measured = costs is None and source.is_dir() and not fitted.refusal
+    own = _of_run(source, seed) if measured else None
+    if measured and own is None:
+        notes = (*notes, _NO_COST)
     if own is not None:
         costs, notes = own, (*notes, _OWN.format(c=own.cost_ratio, o=own.overhead, n=own.longest))
     if figure is not None:

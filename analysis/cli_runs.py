@@ -105,7 +105,9 @@ def verify_run_command(folder: RunFolder, output: OutputFormat = Format.TABLE) -
             ("findings", count),
         ),
         findings=result.findings,
-        headline="Everything holds." if result.passed else f"{count} things do not hold.",
+        headline="Everything holds."
+        if result.passed
+        else f"{count} thing{' does' if count == 1 else 's do'} not hold.",
         notes=notes,
         parameters=(("folder", result.name),),
     )

@@ -85,6 +85,9 @@ def _numbers(
 ) -> None:
     frame = table() if callable(table) else drawn(spec) if table is None else table
     with st.expander(NUMBERS, icon=":material/table_chart:", key=f"{key}_numbers"):
+        if frame.empty:
+            st.caption("Nothing is drawn yet.")
+            return
         st.dataframe(
             frame,
             hide_index=True,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+import pandas as pd
 import streamlit as st
 
+import analysis as an
+import simulator as sim
 from analysis.live.pictures import Picture, with_sliders
 from analysis.live.setting import LiveSetting
 from app_pages import chart, downloads
 from app_pages.safety_net import net
-from app_pages.state import Settings
+from app_pages.state import MAX_GAMMA, Settings
 
 _NAMES = {
     Picture.SPEEDUP: "Speedup over γ",
@@ -60,11 +63,27 @@ def _pictures(settings: Settings) -> None:
 
 def trap(p: float, gamma: int) -> None:
     """p against accepted / drafted and survival, with sliders of its own that start at p and gamma."""
-    _draw(Picture.TRAP, LiveSetting(p=p, gamma=gamma, cost_ratio=0.1), "the sentence above it")
+    start = LiveSetting(p=p, gamma=gamma, cost_ratio=0.1)
+    chart.show(_spec(Picture.TRAP, start), key="live_trap", table=lambda: trap_table(p))
+    st.caption(_WORDS[Picture.TRAP])
 
 
-def _draw(picture: Picture, start: LiveSetting, where: str = _TABLE) -> None:
-    chart.show(_spec(picture, start), key=f"live_{picture}", beside=where)
+def trap_table(p: float) -> pd.DataFrame:
+    """The numbers of `trap` at one p, a row per γ."""
+    rows = [
+        {
+            "γ": gamma,
+            "p": p,
+            "accepted / drafted": an.round_law(sim.draft_model(p=p, gamma=gamma)).accepted_fraction,
+            "all kept so far": p**gamma,
+        }
+        for gamma in range(1, MAX_GAMMA + 1)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _draw(picture: Picture, start: LiveSetting) -> None:
+    chart.show(_spec(picture, start), key=f"live_{picture}", beside=_TABLE)
     st.caption(_WORDS[picture])
 
 

@@ -180,7 +180,7 @@ def _scene(settings: Settings, steps: tuple[Step, ...], step: Step) -> None:
             now=step.now,
             label_tokens=end.now <= _WIDE,
             overhead=settings.overhead > 0,
-        ).to_dict(),
+        ).to_dict(validate=False),
         key="timeline",
     )
     _totals(step)

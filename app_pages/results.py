@@ -130,7 +130,7 @@ def histogram_table(p: float, gamma: int, rounds: int, seed: int) -> pd.DataFram
 def histogram_spec(p: float, gamma: int, rounds: int, seed: int) -> dict[str, object]:
     """The histogram as a Vega-Lite specification."""
     table = simulated(p, gamma, rounds, seed)
-    return charts.tokens_histogram(table, sim.draft_model(p=p, gamma=gamma)).to_dict()
+    return charts.tokens_histogram(table, sim.draft_model(p=p, gamma=gamma)).to_dict(validate=False)
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
@@ -143,7 +143,7 @@ def speedup_spec(settings: Settings) -> dict[str, object]:
         max_gamma=MAX_GAMMA,
         verify_cost=settings.verify_cost,
         overhead=settings.overhead,
-    ).to_dict()
+    ).to_dict(validate=False)
 
 
 def verdict(settings: Settings) -> tuple[str, str]:

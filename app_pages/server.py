@@ -20,6 +20,7 @@ STREAMLIT_FLAGS: tuple[str, ...] = (
     "--client.showErrorDetails=type",
     "--client.toolbarMode=minimal",
     "--global.disableWidgetStateDuplicationWarning=true",
+    '--theme.headingFontSizes=["2.75rem", "1.75rem", "1.5rem"]',
     "--theme.light.textColor=#101214",
     "--theme.light.primaryColor=#0072B2",
     "--theme.light.greenColor=#00795A",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app_pages import explore, one_round, state
+from app_pages import explore, next_steps, one_round, state
 from app_pages.compare import page as compare
 from app_pages.convert import page as convert
 from app_pages.explain_page import page as explain_page
@@ -58,6 +58,12 @@ def sections() -> dict[str, list[st.Page]]:
     def engine_page() -> None:
         your_engine.page(first, explain, plan)
 
+    def token_page() -> None:
+        one_token.page(first)
+
+    def convert_page() -> None:
+        convert.page(first)
+
     engine = _page("your_engine", "Import", ":material/description:", engine_page)
 
     def moved() -> None:
@@ -68,7 +74,7 @@ def sections() -> dict[str, list[st.Page]]:
         "Understand": [
             first,
             _page("one_round", "One round", ":material/school:", one_round.page),
-            _page("one_token", "One token", ":material/casino:", one_token.page),
+            _page("one_token", "One token", ":material/casino:", token_page),
             _page("systems", "Systems", ":material/account_tree:", systems.page),
         ],
         "Limits": [
@@ -81,7 +87,7 @@ def sections() -> dict[str, list[st.Page]]:
         ],
         "Your engine": [
             engine,
-            _page("convert", "Convert", ":material/swap_horiz:", convert.page),
+            _page("convert", "Convert", ":material/swap_horiz:", convert_page),
             _page("compare", "Compare", ":material/difference:", compare.page),
             plan,
             explain,
@@ -98,14 +104,17 @@ def _page(address: str, title: str, icon: str, draw: Callable[[], None]) -> st.P
 
 
 def _links(groups: dict[str, list[st.Page]], here: st.Page) -> None:
-    """The pages once more, grouped: on a phone the navigation hides behind a button."""
+    """Where to go on, and all pages, grouped: on a phone the navigation hides behind a button."""
+    next_steps.show(
+        here.url_path, {page.url_path: page for part in groups.values() for page in part}
+    )
     st.divider()
     for column, (name, pages) in zip(st.columns(len(groups)), groups.items(), strict=True):
         with column:
             st.caption(name)
             for page in pages:
-                if page.url_path not in {here.url_path, _OLD_ADDRESS}:
-                    st.page_link(page)
+                if page.url_path != _OLD_ADDRESS:
+                    st.page_link(page, disabled=page.url_path == here.url_path)
 
 
 def _new_link_problems() -> tuple[tuple[state.Field, str], ...]:

@@ -54,6 +54,10 @@ def _package_page(package: str, rooms: dict[str, list[PublicName]]) -> str:
         names = ", ".join(f":py:obj:`{name.name} <{name.full}>`" for name in found)
         lines += [f"   * - :doc:`{found[0].room} <{page_of(found[0])}>`"]
         lines += [f"     - {sentence}", f"     - {names}"]
+    below = [other for other in public_packages() if other.startswith(f"{package}.")]
+    if below:
+        beside = ", ".join(f":doc:`{other} <{other}>`" for other in below)
+        lines += ["", f"Imported by their own names: {beside}."]
     lines += ["", ".. toctree::", "   :hidden:", ""]
     lines += [f"   {found[0].room} <{page_of(found[0])}>" for found in rooms.values()]
     return "\n".join([*lines, ""])

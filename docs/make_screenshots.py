@@ -32,7 +32,7 @@ SHOTS = (  # file, path, scheme, width, height
     ("one-token.png", "one_token?draw=8", "light", 1200, 1275),
     ("your-engine.png", "your_engine", "light", 1200, 2196),
     ("draft-length.png", "your_engine", "light", 1200, 3700),
-    ("convert.png", "convert", "light", 1200, 1560),
+    ("convert.png", "convert", "light", 1200, 1395),
     ("compare.png", "compare", "light", 1200, 1420),
     ("real-runs.png", "real_runs", "light", 1200, 1590),
     ("systems.png", "systems?system=eagle-2", "light", 1200, 2660),

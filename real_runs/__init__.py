@@ -1,1 +1,1 @@
-"""The same counts from engines' logs and, later, actual models."""
+"""The same counts from engines' logs and from actual models."""

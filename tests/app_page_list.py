@@ -27,7 +27,7 @@ ALL = tuple(
         ("systems.page", "Understand", "Systems", "systems?system=eagle-2", 4),
         ("where_it_breaks.page", "Limits", "Where it breaks", "where_it_breaks", 5),
         ("your_engine.page", "Your engine", "Import", "your_engine?report=example", 2),
-        ("convert.page", "Your engine", "Convert", "convert", 0),
+        ("convert.page", "Your engine", "Convert", "convert", 1),
         ("compare.page", "Your engine", "Compare", "compare?before=example&after=example", 2),
         ("plan_page.page", "Your engine", "Plan", "plan", 2),
         ("explain_page.page", "Your engine", "Explain", "explain", 1),

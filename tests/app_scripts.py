@@ -20,8 +20,13 @@ def show(page):
         import streamlit as st  # noqa: PLC0415
 
         module = importlib.import_module(f"app_pages.{name}")
-        if name == "your_engine.page":
-            names = ("Explore", "Explain", "Plan")
+        ways = {
+            "your_engine.page": ("Explore", "Explain", "Plan"),
+            "one_token.page": ("Explore",),
+            "convert.page": ("Explore",),
+        }
+        if name in ways:
+            names = ways[name]
             module.page(
                 *(st.Page(lambda: None, title=each, url_path=f"to_{each}") for each in names)
             )

@@ -302,7 +302,7 @@ def test_flags_and_config_file_say_the_same():
             if isinstance(value, dict):
                 yield from flat(value, f"{prefix}{key}.")
             else:
-                yield f"--{prefix}{key}={str(value).lower() if isinstance(value, bool) else value}"
+                yield f"--{prefix}{key}={value if isinstance(value, str) else json.dumps(value)}"
 
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     assert set(flat(config)) == set(STREAMLIT_FLAGS)

@@ -172,7 +172,7 @@ def test_words_of_a_setting_are_marked_and_every_meaning_has_its_source():
     for name in field_names():
         assert name.source
     app = opened()
-    table = app.dataframe[0].value
+    table = app.dataframe[1].value
     assert set(table["is"]) == {"prints", "is told"}
     assert "source: SGLang" in said(app)
 
@@ -188,6 +188,40 @@ def test_the_command_says_the_same(choice):
 def _formatted(arguments):
     name, *rest = arguments
     return [name, "--format", "json", *rest]
+
+
+@pytest.mark.parametrize(
+    ("given", "p", "gamma"),
+    [
+        ({}, 0.595, 3),
+        (
+            {
+                "engine": "vllm",
+                "word": "Mean acceptance length",
+                "version": "0.9.1",
+                "value": "2.9",
+                "length": "5",
+            },
+            0.694,
+            5,
+        ),
+        ({"engine": "ours", "word": "tokens_per_round", "value": "2.9"}, 0.7, 4),
+    ],
+    ids=["window", "length", "p does not follow"],
+)
+def test_the_trap_starts_at_the_p_that_follows(given, p, gamma):
+    app = linked(**given)
+    (drawn,) = app.get("vega_lite_chart")
+    start = {each["name"]: each.get("value") for each in json.loads(drawn.proto.spec)["params"]}
+    assert start["gamma"] == gamma
+    assert start["p"] == pytest.approx(p, abs=0.001)
+    assert ("p does not follow from this number" in said(app)) == (p == 0.7)
+    table = app.dataframe[0].value
+    assert list(table["γ"]) == list(range(1, 17))
+    printed = (1 - start["p"] ** gamma) * start["p"] / (1 - start["p"]) / gamma
+    assert table["accepted / drafted"][gamma - 1] == pytest.approx(printed, rel=1e-12)
+    carried = [button.label for button in app.button if "in Explore" in button.label]
+    assert len(carried) == (p != 0.7)
 
 
 def test_every_input_has_help():

@@ -13,6 +13,7 @@ from app_page_list import ALL, name_of, opened
 from app_scripts import show
 from streamlit.testing.v1 import AppTest
 
+from app_pages.next_steps import NEXT
 from app_pages.safety_net import BROKEN
 from app_pages.server import STREAMLIT_FLAGS
 from app_pages.your_engine.sources import MAX_MB, short_names
@@ -52,12 +53,28 @@ def test_the_navigation_has_every_page_in_the_order_a_person_thinks():
     assert [line[2] for line in lines if line[3] != "visible"] == ["read_a_log"]
 
 
-def test_the_links_at_the_foot_lead_to_every_other_page_grouped():
+def test_the_links_at_the_foot_lead_to_every_page_grouped():
     app = whole_app().run()
-    titles = [page.title for page in ALL if page.title != "Explore"]
-    assert [link.proto.label for link in app.get("page_link")] == titles
+    links = [link.proto for link in app.get("page_link")][-len(ALL) :]
+    assert [link.label for link in links] == [page.title for page in ALL]
+    assert [link.label for link in links if link.disabled] == ["Explore"]
     sections = list(dict.fromkeys(page.section for page in ALL))
     assert [item.value for item in app.caption if item.value in sections] == sections
+
+
+def test_every_page_leads_on_to_others():
+    addresses = {page.address for page in ALL}
+    assert set(NEXT) == addresses
+    for here, steps in NEXT.items():
+        there = [address for address, _ in steps]
+        assert len(set(there)) == len(there) >= 2
+        assert set(there) <= addresses - {here}
+    leading = [link.proto.label for link in whole_app().run().get("page_link")][: -len(ALL)]
+    titles = {page.address: page.title for page in ALL}
+    assert leading == [f"{titles[address]}: {words}" for address, words in NEXT[""]]
+    # What is longer is cut off on a screen of 390 px.
+    labels = [f"{titles[to]}: {words}" for steps in NEXT.values() for to, words in steps]
+    assert [label for label in labels if len(label) > 46] == []
 
 
 @pages
@@ -109,7 +126,7 @@ def test_a_broken_page_shows_one_sentence_and_the_way_on(monkeypatch, caplog):
     assert [error.value for error in app.error] == [BROKEN]
     texts = [item.value for item in (*app.markdown, *app.caption, *app.warning)]
     assert not any("secret" in text or "Traceback" in text for text in texts)
-    assert len(app.get("page_link")) == len(ALL) - 1
+    assert len(app.get("page_link")) == len(ALL) + len(NEXT[""])
     assert "secret of the inside" in caplog.text
 
 

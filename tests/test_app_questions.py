@@ -81,7 +81,7 @@ def test_the_article_s_example_in_words():
     fraction = an.round_law(sim.draft_model(p=0.7, gamma=16)).accepted_fraction
     assert f"**{fraction:.3f}** at γ = 16" in formula.printed_rate(ARTICLE)
     assert "stay below 1 / (1 − p)" in formula.free_draft(ARTICLE)
-    assert "**3.33×**" in formula.free_draft(ARTICLE)
+    assert "**3.333×**" in formula.free_draft(ARTICLE)
 
 
 @pytest.mark.parametrize("p", [0.0, 1.0])

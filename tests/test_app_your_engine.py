@@ -77,7 +77,7 @@ def test_the_example_shows_p_beside_the_printed_rate():
     assert metric(app, "Tokens per round").value == "2.92"
     assert metric(app, "Speedup").value == "2.25×"
     assert any("lowest p (0.788)" in item.label for item in app.button)
-    assert [item.value for item in app.subheader] == [
+    assert [item.value for item in app.header] == [
         *("llama\\.cpp, acceptance per request", "What the doctor says", "Which draft length"),
         "Take it along",
     ]
@@ -99,7 +99,7 @@ def test_every_public_report_is_read_with_its_source_and_no_error():
         assert case.url in said(app), name
         errors = [box.value for box in app.error if "Best is no speculation" not in box.value]
         assert errors == [], name
-        assert "What the doctor says" in [item.value for item in app.subheader], name
+        assert "What the doctor says" in [item.value for item in app.header], name
         assert app.text_area(key="log_text").value == case.log
 
 
@@ -180,7 +180,7 @@ def test_candidates_say_why_they_were_not_chosen():
 
 def test_intervals_of_a_log_are_compared_over_time():
     app = report(SERVER)
-    assert "By kind, and over time" in [item.value for item in app.subheader]
+    assert "By kind, and over time" in [item.value for item in app.header]
     description = chart(app, "Tokens per round by intervals")["description"]
     assert re.findall(r"–\d: (\d\.\d\d)", description) == ["2.86", "4.76"]
 
@@ -238,7 +238,7 @@ def test_of_several_readings_one_is_chosen_the_one_that_says_most_first():
     assert box.value == box.options[0]
     box.set_value(box.options[1]).run()
     assert not app.exception
-    assert plain(box.options[1]) in [item.value for item in app.subheader]
+    assert plain(box.options[1]) in [item.value for item in app.header]
     assert shlex.quote("statistics of draft-eagle3") in app.code[0].value
 
 
@@ -311,7 +311,7 @@ def test_text_from_a_log_is_never_markdown():
         "#gen tokens = 259, #acc tokens = 167"
     )
     app = paste(opened(), f"{line}\n{statistics}\ndraft acceptance = {hostile}")
-    for part in (app.markdown, app.caption, app.subheader, app.error, app.info, app.warning):
+    for part in (app.markdown, app.caption, app.header, app.error, app.info, app.warning):
         assert all("![x](" not in item.value and "<script>" not in item.value for item in part)
 
 

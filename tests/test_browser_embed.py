@@ -103,6 +103,14 @@ def follows(page, setting):
         assert drawn[point.gamma] == pytest.approx(point.speedup, abs=6e-4)
 
 
+def test_numbers_near_one_are_not_rounded_to_one(visit):
+    page = visit("#p=0.999999")
+    follows(page, dataclasses.replace(ARTICLE, p=0.999999))
+    assert set(page.locator("[data-slot=p]").all_text_contents()) == {"0.999999"}
+    assert page.locator("#p-typed").input_value() == "0.999999"
+    assert "p is 0.999999." in page.locator("#trap-text").inner_text()
+
+
 def slider(page, name):
     return page.locator(f"#{name}")
 

@@ -156,6 +156,12 @@ def test_settings_are_kept_on_other_pages_and_by_the_browser_s_back(visit):
     follow(page, "One token")
     sees_p(page, pair="sharp", rule="one_hot", temperature=0.8)
     wait_for_url(page, r"rule=one_hot")
+    found = Choice(pair="sharp", rule="one_hot", temperature=0.8)
+    p = token_results.laws.__wrapped__(found).acceptance
+    press(page, f"Use this p ({p:.3f}) in Explore")
+    see(page, "Does speculative decoding pay?")
+    wait_for_url(page, rf"[?&]p={p:.5f}"[:-2])
+    follow(page, "One token")
     choose(page, "Two opinions", "Identical", exact=True)
     sees_p(page, pair="same", rule="one_hot", temperature=0.8)
     page.go_back()

@@ -10,10 +10,11 @@ import re
 import make_commands
 import make_reference
 import plain_text
+import public_names as names_module
 import pytest
 import typer.main
 from console_sessions import ROOT
-from public_names import public_names, public_packages
+from public_names import TOLD, public_names, public_packages
 
 from analysis.cli import app
 
@@ -67,9 +68,37 @@ def test_every_public_name_has_one_place(reference):
         for package in ("simulator", "simulator.serving", "analysis", *with_names("real_runs"))
         for name in offered(package)
     ]
+    expected += [name.full for name in public_names() if name.package == TOLD]
 
     assert len(expected) > 300
     assert sorted(entries(reference)) == sorted(expected)
+
+
+def test_functions_of_real_runs_are_told_by_the_architecture(reference):
+    shown = entries(reference)
+
+    assert {
+        "real_runs.target.load_target",
+        "real_runs.bench.measure_models",
+        "real_runs.measure.measure",
+        "real_runs.runs.reading.read_run",
+        "real_runs.runs.verify.verify_run",
+    } <= set(shown)
+    assert "real_runs.drafters.PromptLookup" in shown
+    assert "real_runs.drafters.prompt_lookup.PromptLookup" not in shown
+
+
+@pytest.mark.parametrize("row", ["| `target.py` | `load_tarket()` |", "| `no/` | `read_run()` |"])
+def test_a_name_that_is_not_there_is_refused(row, tmp_path, monkeypatch):
+    page = tmp_path / "architecture.md"
+    page.write_text(f"**{TOLD}/**\n\n{row}\n")
+    monkeypatch.setattr(names_module, "ARCHITECTURE", page)
+    public_names.cache_clear()
+    try:
+        with pytest.raises(ValueError, match="must be defined once"):
+            public_names()
+    finally:
+        public_names.cache_clear()
 
 
 def test_packages_below_are_public_or_handed_on():

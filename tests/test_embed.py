@@ -108,6 +108,27 @@ def test_a_title_cannot_break_out():
     assert "alert" not in "".join(text for _, text in broken.all("script"))
 
 
+@pytest.mark.parametrize(
+    ("title", "words"),
+    [
+        ("", "visible character"),
+        ("\u200b \u00a0", "visible character"),
+        ("two\nlines", "line of text"),
+        ("\x1b[31mred", "line of text"),
+        ("half \udcff", "line of text"),
+        ("x" * 201, "at most 200 characters; got 201"),
+    ],
+)
+def test_a_title_is_a_line_of_text(title, words):
+    with pytest.raises(ValueError, match=words):
+        embedded_page(START, title=title)
+
+
+def test_a_title_in_any_script_is_kept():
+    title = "¿Vale? 投機的デコード 👩\u200d💻"
+    assert read(embedded_page(START, title=title)).all("title")[0][1] == title
+
+
 def data_of(found):
     return json.loads(
         next(text for attributes, text in found.all("script") if "type" in attributes)
@@ -143,6 +164,10 @@ def test_licences_of_what_is_inside_are_inside(found):
         "Mike Bostock",
         "Permission to use, copy, modify, and/or distribute",
         "MIT licence",
+        "Ariya Hidayat",  # of what is inside Vega itself
+        "Jason Davies",
+        "Harry Stevens",
+        "Apache Commons Math",
     ):
         assert words in notices
 

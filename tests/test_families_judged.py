@@ -87,8 +87,8 @@ def test_against_a_stranger_that_is_level_it_does_not_hold(stranger, name):
     (other,) = set(STRANGERS) - {stranger}
     assert judgement.verdict == "holds if"
     assert judgement.finding.startswith(
-        f"if the other draft learnt from {STRANGERS[other]}; "
-        f"one that learnt from {STRANGERS[stranger]} does as well."
+        f"against a draft that learnt from {STRANGERS[other]}, another kind of text; "
+        f"one that learnt from {STRANGERS[stranger]}, the same kind, does as well."
     )
 
 

@@ -190,6 +190,13 @@ def test_the_quotient_would_not_be_sound_near_one():
     assert wrong(settings, computed(settings, derived, READ))
 
 
+def test_words_do_not_round_an_input_to_one():
+    start = LiveSetting(p=0.999999, gamma=4, cost_ratio=0.1)
+    (words,) = computed([start], of_chart(Picture.TRAP), ["trap_text", "tokens_text"])
+    assert words["trap_text"].startswith("p is 0.999999. At γ = 4 ")
+    assert words["tokens_text"] == "E = (1 − 0.999999^5) / (1 − 0.999999) = 5"
+
+
 def test_verdict_and_best_length_are_those_of_the_pages(found):
     kinds = set()
     for setting, got in zip(SETTINGS, found, strict=True):

@@ -134,6 +134,14 @@ def test_costs_from_shapes():
     assert row.predicted == pytest.approx(1.75 * seconds(1) / seconds(11), rel=1e-3)
     plain = found(shapes_alone(), target="Llama 2 7B, 4 bits")
     assert plain.predicted == pytest.approx(1 / seconds(1, bits=4), rel=1e-3)
+    steps = [each for each in shapes_alone().predictions if each.row.source == "Sequoia 2024"]
+    assert [(each.quantity, each.printed) for each in steps] == [
+        ("tokens_per_s", pytest.approx(1e3 / 24.2)),
+        ("tokens_per_s", pytest.approx(1e3 / 0.5)),
+        ("cost_ratio", 0.0207),
+    ]
+    assert steps[0].predicted == pytest.approx(1 / seconds(1, (1.935e12, 312e12)), rel=1e-3)
+    assert steps[2].predicted == pytest.approx(steps[0].predicted / steps[1].predicted, rel=1e-12)
     table = found(
         shapes_with_plain_step(), method="Sequoia tree", task="C4", temperature="0", target="Llama 2 7B",
         table="Tables 1/3",

@@ -12,6 +12,7 @@ from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.util import find_spec
+from unicodedata import category
 
 from analysis.live.setting import INPUTS, MAX_GAMMA, LiveInput, LiveSetting
 from analysis.palette import DARK
@@ -19,6 +20,9 @@ from analysis.presets import presets
 
 TITLE = "Does speculative decoding pay?"
 _MAIN = ("p", "gamma", "cost_ratio")
+_LONGEST_TITLE = 200
+_INVISIBLE = ("C", "Z")
+"""Unicode categories without a mark on the page: control, format, unassigned; separators."""
 _MISSING = 'the embedded page needs Altair and vl-convert: pip install "specdec[embed]".'
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
@@ -27,14 +31,13 @@ def embedded_page(start: LiveSetting, *, title: str = TITLE) -> str:
     """The explorer as one HTML document that starts at `start` and asks no other address for anything.
 
     Its policy (a Content-Security-Policy) allows the two scripts in it by their hashes and no
-    connection. Raises ValueError without Altair or vl-convert, and for an empty title.
+    connection. Raises ValueError without Altair or vl-convert, and for a title that is no line of text.
 
     >>> embedded_page(LiveSetting(p=0.7, gamma=4, cost_ratio=0.1), title=" ")
     Traceback (most recent call last):
     ValueError: title must have a visible character; got ' '.
     """
-    if not title.strip():
-        raise ValueError(f"title must have a visible character; got {title!r}.")
+    _check(title)
     if find_spec("altair") is None or find_spec("vl_convert") is None:
         raise ValueError(_MISSING)
     library, script = _library(), _inside_script(_text("page.js"))
@@ -57,6 +60,16 @@ def embedded_page(start: LiveSetting, *, title: str = TITLE) -> str:
             "script": script,
         },
     )
+
+
+def _check(title: str) -> None:
+    """Raise ValueError unless the title is a line of text that can be seen and encoded."""
+    if all(category(character).startswith(_INVISIBLE) for character in title):
+        raise ValueError(f"title must have a visible character; got {title!r:.60}.")
+    if len(title) > _LONGEST_TITLE:
+        raise ValueError(f"title must have at most {_LONGEST_TITLE} characters; got {len(title)}.")
+    if any(category(character) in {"Cc", "Cs"} for character in title):
+        raise ValueError(f"title must be a line of text; got {title!r:.60}.")
 
 
 @cache

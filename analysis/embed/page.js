@@ -7,6 +7,7 @@
   const state = { ...data.start };
   const views = new Map();
   const short = (value) => String(Number(value.toPrecision(4)));
+  const given = (value) => String(Number(value.toPrecision(12))); // 0.999999 must not read as 1
 
   const problemOf = (input, text) => {
     const value = Number(text);
@@ -27,10 +28,10 @@
     for (const input of data.inputs) {
       const slider = byId(input.name);
       slider.value = state[input.name];
-      slider.setAttribute("aria-valuetext", short(state[input.name]));
+      slider.setAttribute("aria-valuetext", given(state[input.name]));
       const typed = byId(`${input.name}-typed`);
       if (typed !== typing) {
-        typed.value = short(state[input.name]);
+        typed.value = given(state[input.name]);
         typed.removeAttribute("aria-invalid");
       }
     }
@@ -69,9 +70,9 @@
       : "At this p and γ, not even a free draft pays.";
 
     const slots = {
-      p: short(read("p")), gamma: String(gamma), verified: String(gamma + 1),
-      cost_ratio: short(read("cost_ratio")), verify_cost: short(read("verify_cost")),
-      overhead: short(read("overhead")), tokens: short(read("tokens")[gamma]),
+      p: given(read("p")), gamma: String(gamma), verified: String(gamma + 1),
+      cost_ratio: given(read("cost_ratio")), verify_cost: given(read("verify_cost")),
+      overhead: given(read("overhead")), tokens: short(read("tokens")[gamma]),
       round_cost: short(read("round_costs")[gamma]), speedup: short(read("speedups")[gamma]),
     };
     for (const slot of document.querySelectorAll("[data-slot]")) slot.textContent = slots[slot.dataset.slot];
@@ -114,7 +115,7 @@
     clearTimeout(writing);
     writing = setTimeout(() => {
       const changed = data.inputs.filter((input) => state[input.name] !== data.start[input.name]);
-      const hash = changed.map((input) => `${input.key}=${Number(state[input.name].toPrecision(12))}`).join("&");
+      const hash = changed.map((input) => `${input.key}=${given(state[input.name])}`).join("&");
       try {
         history.replaceState(null, "", `#${hash}`);
       } catch { /* inside a frame without an address of its own */ }
@@ -136,7 +137,7 @@
     for (const input of data.inputs) {
       if (!query.has(input.key)) continue;
       const problem = problemOf(input, query.get(input.key));
-      if (problem) problems.push(`${problem} ${short(data.start[input.name])} is used instead.`);
+      if (problem) problems.push(`${problem} ${given(data.start[input.name])} is used instead.`);
       else values[input.name] = Number(query.get(input.key));
     }
     Object.assign(state, values);
@@ -177,7 +178,7 @@
       typed.toggleAttribute("aria-invalid", false);
       if (problem) {
         typed.setAttribute("aria-invalid", "true");
-        say(`${problem} It stays at ${short(state[input.name])}.`);
+        say(`${problem} It stays at ${given(state[input.name])}.`);
       } else {
         put({ [input.name]: Number(typed.value) }, typed);
       }

@@ -232,6 +232,7 @@ _NO_LENGTH = (
     "length (gamma); give it."
 )
 _CONFIDENCE = (
-    "The draft's confidence decided the draft lengths: the counts describe the tokens that were "
-    "offered, not those that a draft of another length would hold, so nothing is predicted from them."
+    "The draft's confidence decided the draft lengths (of a tree: how deep each branch goes): the counts "
+    "describe the tokens that were offered, not those that a draft of another length would hold, so nothing "
+    "is predicted from them."
 )

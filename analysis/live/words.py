@@ -16,6 +16,11 @@ def _short(value: str) -> str:
     return f"format({value}, '.4~g')"
 
 
+def _given(value: str) -> str:
+    """An input as it was put in: 0.999999 must not read as 1."""
+    return f"format({value}, '.12~g')"
+
+
 _HERE = "speedups[gamma]"
 _BEST = "speedups[best_gamma]"
 _ALTERNATIVE = (
@@ -37,16 +42,16 @@ VERDICT = (
     f": 'Costs: ' + {_fixed(_HERE)} + '× the plain speed at γ = ') + gamma + '; ' + {_ALTERNATIVE}"
 )
 TOKENS_TEXT = (
-    f"'E = ' + (p < 1 ? '(1 − ' + {_short('p')} + '^' + (gamma + 1) + ') / (1 − ' + {_short('p')} + ')' "
+    f"'E = ' + (p < 1 ? '(1 − ' + {_given('p')} + '^' + (gamma + 1) + ') / (1 − ' + {_given('p')} + ')' "
     f": 'γ + 1') + ' = ' + {_short('tokens[gamma]')}"
 )
 SPEEDUP_TEXT = (
-    f"'speedup = ' + {_short('tokens[gamma]')} + ' / (' + {_short('verify_cost')} + ' + ' + gamma "
-    f"+ ' × ' + {_short('cost_ratio')} + (overhead > 0 ? ' + ' + {_short('overhead')} : '') + ') = ' "
+    f"'speedup = ' + {_short('tokens[gamma]')} + ' / (' + {_given('verify_cost')} + ' + ' + gamma "
+    f"+ ' × ' + {_given('cost_ratio')} + (overhead > 0 ? ' + ' + {_given('overhead')} : '') + ') = ' "
     f"+ {_short(_HERE)}"
 )
 TRAP_TEXT = (
-    f"'p is ' + {_short('p')} + '. At γ = ' + gamma + ' an engine prints ' "
+    f"'p is ' + {_given('p')} + '. At γ = ' + gamma + ' an engine prints ' "
     f"+ {_fixed('accepted_fractions[gamma]', 3)} + ' (accepted / drafted). Taken for p, that promises ' "
     f"+ {_fixed('mistaken_tokens')} + ' tokens per round. It gives ' + {_fixed('tokens[gamma]')} + '.'"
 )

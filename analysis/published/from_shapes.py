@@ -57,13 +57,14 @@ def shapes_with_plain_step() -> Family:
 
 
 def shapes_alone() -> Family:
-    """Cost ratios of two models, and plain tokens per second of one, from shapes alone."""
+    """Every printed time of a step and ratio of two whose models and device are known, from shapes alone."""
     return Family(
         name="step times from shapes",
         kind="prediction",
         asks="do the shapes of models and device give the time of a step, and the ratio of two?",
-        misses="kernels for few-bit weights that reach far less than their bytes allow",
-        predictions=tuple(_steps()),
+        misses="programs that wait between kernels, and kernels for few-bit weights that reach far less than "
+        "their bytes allow",
+        predictions=(*_steps(), *_steps_beside_speedups()),
     )
 
 
@@ -189,8 +190,23 @@ def _steps() -> Iterable[Prediction]:
                 row=row, quantity="tokens_per_s", printed=1e3 / row.plain_ms, predicted=1.0 / seconds,
                 inputs="shapes, 4 bits", group=row.source,
             )  # fmt: skip
-    for row in published_rows("SpecDec++ 2024", "sample result"):
-        small, large = (step_s(model, A100, devices=2) for model in (LLAMA_7B, LLAMA_70B))
+
+
+def _steps_beside_speedups() -> Iterable[Prediction]:
+    """Where the step, the draft step and their ratio are printed: once for each pair and machine."""
+    a100_pcie = DEVICES["A100-PCIe 80G"]
+    printed = (
+        (published_rows("SpecDec++ 2024", "sample result"), LLAMA_7B, LLAMA_70B, A100, 2),
+        (published_rows("Sequoia 2024", "Tables 1/3"), DRAFTS["JF68M"], LLAMA_7B, a100_pcie, 1),
+    )
+    for rows, draft, target, device, devices in printed:
+        row = next(row for row in rows if row.plain_ms and row.draft_ms)
+        small, large = (step_s(model, device, devices=devices) for model in (draft, target))
+        for milliseconds, seconds in ((row.plain_ms, large), (row.draft_ms, small)):
+            yield Prediction(
+                row=row, quantity="tokens_per_s", printed=1e3 / value_of(milliseconds),
+                predicted=1.0 / seconds, inputs="shapes", group=row.source,
+            )  # fmt: skip
         yield _ratio(row, small / large)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from analysis.published.families import counts_of_roles, published_families
-from analysis.published.one_cost import task_tables
 from analysis.published.prediction import Family, Prediction
 from analysis.published.report import left_section
 from analysis.published.statistics import family_errors
@@ -109,23 +108,24 @@ def _family(family: Family) -> Iterable[str]:
 def _found(family: Family) -> str:
     errors = family_errors(family)
     found = f"{errors.within:.0%} of {errors.n} are within 10 %, the worst is {_signed(errors.worst)} off."
-    if family.name == "cost of the other tasks":
-        found += (
-            f" {repeated_rows()} of the rows are the same numbers in two papers, and one group."
-        )
+    repeated = repeated_rows(family)
+    if repeated:
+        found += f" {repeated} of the rows are numbers that another table prints, too, in the same group."
     return found
 
 
-def repeated_rows() -> int:
-    """Rows of one paper's table that an earlier paper's table has with the same numbers."""
-    seen: dict[tuple[object, ...], str] = {}
+def repeated_rows(family: Family) -> int:
+    """Tested rows whose numbers an earlier table of the family has for the same method, target and task."""
+    seen: dict[tuple[object, ...], tuple[str, str]] = {}
     repeated = 0
-    for rows in task_tables():
-        for row in rows:
-            key = (
-                row.method, row.target, row.task, row.temperature, row.tokens_per_round, row.speedup_measured,
-            )  # fmt: skip
-            repeated += seen.setdefault(key, row.source) != row.source
+    for each in family.tested:
+        row = each.row
+        key = (
+            each.quantity, each.group, row.method, row.target, row.task, row.temperature, row.width, row.batch,
+            row.tokens_per_round, row.speedup_measured,
+        )  # fmt: skip
+        table = (row.source, row.table)
+        repeated += seen.setdefault(key, table) != table
     return repeated
 
 

@@ -11,6 +11,10 @@ _PARTICULAR = {
     "SpecInfer 2023, Table 1": "success rates of sampled tokens: not the acceptance of its sampling rule",
     "SpecInfer 2023, Table 3": "naive sampling: its acceptance is not printed",
     "Leviathan et al. 2023, Table 3": "acceptance alone: a measured input, with nothing that it would give",
+    "Medusa repository 2023, figure label": "only a speedup; whether it is of the runs whose answers give "
+    "tokens per round is not said",
+    "LLMSpeculativeSampling README": "no acceptance; a cost ratio of tokens per second over many requests, "
+    "on a device that is not named",
     "EAGLE 2024, Table 7": "throughput at batches that differ between the two sides",
     "SqueezeBits blog, text": "acceptance, and a load from which it loses; the draft length is not printed",
     "Hugging Face, dynamic speculation 2024, benchmark table": "only a speedup, at lengths that change",

@@ -13,7 +13,8 @@ from simulator.observed import path_counts
 def costs_of_run(summary: RunSummary) -> RoundCosts | None:
     """The measured costs of a run as `RoundCosts`, up to the widest pass that was measured.
 
-    V between two measured widths lies on the straight line between them, from V(1) = 1 on. None where a
+    V between two measured widths lies on the straight line between them, from V(1) = 1 on. An overhead below
+    zero, which a run shows whose plain steps had more around them, counts as none. None where a
     draft length does not say what a round costs: of trees, and of drafts that often end early.
     """
     if summary.branches or not all(_full(summary, entry.gamma) for entry in summary.measured):

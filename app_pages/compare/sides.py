@@ -71,7 +71,7 @@ def example_caption() -> str | None:
 
 def side(name: str) -> Run | None:
     """Draw the inputs of a side; the run that they stand for, None while there is none."""
-    st.subheader(_TITLES[name])
+    st.header(_TITLES[name])
     text = st.text_area(
         f"Paste the lines of the run {name}",
         key=f"compare_{name}_text",

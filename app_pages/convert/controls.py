@@ -88,9 +88,9 @@ def with_assumptions(choice: Choice, bare: Conversion) -> Choice:
     else:
         st.markdown("**What else holds?** Ticked, it counts as known.")
         ticked = []
-        columns = st.columns(3, gap="medium")
+        columns = st.columns(max(3, min(len(offered), 4)), gap="medium")
         for place, name in enumerate(offered):
-            with columns[place % 3]:
+            with columns[place % len(columns)]:
                 key = _set(f"known_{name}", name in choice.known)
                 if st.checkbox(name.replace("_", " "), key=key, help=ASSUMPTIONS[name]):
                     ticked.append(name)

@@ -20,8 +20,8 @@ from app_pages.questions.asking import ask
 from app_pages.questions.measured import CONVERT
 
 
-def page() -> None:
-    """Draw the page."""
+def page(explore: st.Page) -> None:
+    """Draw the page; `explore` is where a p that follows can be taken."""
     st.title("Convert")
     st.markdown(
         "The same word means five things in five engines, and one of them changed its mind between "
@@ -39,6 +39,8 @@ def page() -> None:
         st.error(plain(result), icon=":material/error:")
         return
     convert_view.show(result)
+    convert_view.trap(choice, result, explore)
+    convert_view.words(result)
     _take_along(choice, result)
     ask("convert", CONVERT, result)
 

@@ -9,7 +9,10 @@ import streamlit as st
 
 from analysis.conversion.conversion import Conversion, Derived
 from analysis.conversion.quantities import QUANTITIES
+from app_pages import live_panel, state, to_explore
+from app_pages.convert.choice import Choice
 from app_pages.plain_text import plain
+from app_pages.state import MAX_GAMMA
 from real_runs.engines.reading import written
 
 _COLUMNS = {
@@ -23,7 +26,8 @@ _COLUMNS = {
 def show(result: Conversion) -> None:
     """Draw a conversion."""
     for warning in result.warnings:
-        st.warning(plain(warning), icon=":material/warning:")
+        said = warning.replace(result.given.quantity, _name(result.given))
+        st.warning(plain(said), icon=":material/warning:")
     st.markdown(
         f"It is **{plain(_name(result.given))} = {plain(_value(result.given))}**: "
         f"{plain(result.meaning)}."
@@ -42,7 +46,6 @@ def show(result: Conversion) -> None:
             for entry in result.impossible
         ]
         st.markdown("\n".join(lines) or "Everything that is asked for follows.")
-    _words(result)
 
 
 def _list(group: tuple[Derived, ...], *, empty: str) -> None:
@@ -59,8 +62,30 @@ def _list(group: tuple[Derived, ...], *, empty: str) -> None:
     st.markdown("\n".join(lines) or empty)
 
 
-def _words(result: Conversion) -> None:
-    st.subheader("The same in other words")
+def trap(choice: Choice, result: Conversion, explore: st.Page) -> None:
+    """What an engine prints at any p and γ, from the p of this number, or from that of the sliders."""
+    st.header("p, and what engines print")
+    found, now = result.get("p"), state.current()
+    gamma = choice.length or (now.gamma if choice.window is None else choice.window - 1)
+    if found is None or isinstance(found.value, tuple):
+        p, whose = (
+            now.p,
+            "p does not follow from this number. The picture starts at that of *Explore*",
+        )
+    else:
+        p, whose = round(found.value, 3), "The picture starts at the p of this number"
+    st.markdown(
+        f"{whose}, **{p:.3f}**, and γ = {min(gamma, MAX_GAMMA)}. Drag γ: p stays where it is, and what an "
+        "engine prints falls."
+    )
+    live_panel.trap(p, min(gamma, MAX_GAMMA))
+    if found is not None and not isinstance(found.value, tuple):
+        to_explore.button(found.value, gamma, explore, key="convert_p")
+
+
+def words(result: Conversion) -> None:
+    """The same rounds in the words of every engine."""
+    st.header("The same in other words")
     rows = [
         {
             "engine": written(entry.engine),

@@ -14,7 +14,7 @@ _DECIDED = "deploy_decided_log"
 
 
 def show_ways(explain: st.Page, plan: st.Page) -> None:
-    """On *Your engine*: buttons that take the log to the other pages."""
+    """On *Import*: buttons that take the log to the other pages."""
     log = last_log()
     if log is None:
         return

@@ -76,7 +76,7 @@ def _draw(setup: Setup, log: LastLog | None) -> None:
     explain_view.show(setup, log, found)
     if setup.choice.source == "log" and log is not None and log.fits and not found.parts:
         log_offer.instead()
-    st.subheader("Take it along")
+    st.header("Take it along")
     report = explain_results.report_of(setup, log)
     with st.container(horizontal=True, gap="small"):
         downloads.button(

@@ -81,7 +81,7 @@ def show(setup: Setup, log: LastLog | None, found: Explanation) -> None:
         key="waterfall_table",
     )
     if found.break_even:
-        st.subheader("What would break even")
+        st.header("What would break even")
         st.markdown("Each **alone**, everything else as it is.")
         rows = [
             ("γ", None, None, each.sentence)  # whole numbers, which the sentence has
@@ -139,7 +139,7 @@ def _metrics(found: Explanation) -> None:
 
 def _findings(found: Explanation) -> None:
     if found.findings:
-        st.subheader("What the doctor says")
+        st.header("What the doctor says")
         doctor_view.show(Diagnosis(findings=found.findings))
 
 

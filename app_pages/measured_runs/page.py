@@ -60,10 +60,9 @@ def page() -> None:
     except ValueError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return
-    run_view.show(run)
+    own = "Your files do not travel with it: they are never in an address." if files else ""
+    run_view.show(run, sharing.link(said, shared=False), stays=own)
     ask("real_runs", REAL_RUNS, run.summary)
-    own = "Your files do not travel with it: they are never in an address."
-    sharing.popover(sharing.link(said, shared=False), stays=own if files else "")
 
 
 def _recall(names: tuple[str, ...]) -> None:

@@ -12,7 +12,7 @@ from analysis.runs.prediction import RunSummary
 from analysis.runs.report import NamedRun, run_report
 from analysis.runs.rows import TABLES, RunTable
 from analysis.runs.verdict import advice, findings, headline, outcome, times
-from app_pages import chart, downloads
+from app_pages import chart, downloads, sharing
 from app_pages.measured_runs.columns import COLUMNS
 from app_pages.plain_text import plain
 
@@ -26,8 +26,8 @@ _TITLES = {
 }
 
 
-def show(run: NamedRun) -> None:
-    """Draw a run."""
+def show(run: NamedRun, address: str, *, stays: str) -> None:
+    """Draw a run; `address` is the link to it, `stays` what does not travel with it."""
     summary = run.summary
     st.caption(plain(about(dict(run.facts))))
     draw, icon = {
@@ -54,7 +54,7 @@ def show(run: NamedRun) -> None:
         )
         _acceptance(summary)
     _tables(summary)
-    _take_along(run)
+    _take_along(run, address, stays)
     _facts(run)
 
 
@@ -175,7 +175,7 @@ def _frame(table: RunTable, summary: RunSummary) -> pd.DataFrame:
     return frame.rename(columns=lambda name: name.replace("_", " "))
 
 
-def _take_along(run: NamedRun) -> None:
+def _take_along(run: NamedRun, address: str, stays: str) -> None:
     with st.container(horizontal=True, gap="small"):
         downloads.button(
             "CSV",
@@ -192,6 +192,7 @@ def _take_along(run: NamedRun) -> None:
         downloads.button(
             "PNG", lambda: png_of(run), file_name="specdec_run.png", words="The figure, for print."
         )
+        sharing.popover(address, stays=stays)
 
 
 def csv_of(run: NamedRun) -> bytes:

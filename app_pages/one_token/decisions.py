@@ -25,7 +25,7 @@ _PROBLEM = "token_draw_problem"
 @net()
 def panel(choice: Choice) -> None:
     """One decision and its neighbours, what all of them come to, and what to take along."""
-    st.subheader("One decision, step by step")
+    st.header("One decision, step by step")
     show_problem()
     bar = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     buttons = bar.container(
@@ -133,7 +133,7 @@ def _story(choice: Choice, drawn: Sample, at: int) -> None:
 
 
 def _many(choice: Choice, seed: int) -> None:
-    st.subheader(f"All {DECISIONS:,} decisions")
+    st.header(f"All {DECISIONS:,} decisions")
     laws, drawn = token_results.laws(choice), token_results.sample(choice, seed)
     left, right = st.columns([3, 2], gap="large")
     with left:

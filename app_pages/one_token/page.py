@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app_pages import chart
+from app_pages import chart, to_explore
 from app_pages.one_token import results as token_results
 from app_pages.one_token import words as token_words
 from app_pages.one_token.choice import Choice
@@ -16,8 +16,8 @@ from app_pages.questions.asking import ask
 from app_pages.questions.token import ONE_TOKEN
 
 
-def page() -> None:
-    """Draw the page."""
+def page(explore: st.Page) -> None:
+    """Draw the page; `explore` is where its p can be taken."""
     st.title("One token: keep it or replace it?")
     st.markdown(
         f"*“{SENTENCE}”* The **draft** has written the next word. Both models have an opinion on "
@@ -26,7 +26,7 @@ def page() -> None:
     )
     choice = controls()
     _verdict(choice)
-    _opinions(choice)
+    _opinions(choice, explore)
     panel(choice)
     _temperatures(choice)
     ask("one_token", ONE_TOKEN, choice)
@@ -42,7 +42,7 @@ def _verdict(choice: Choice) -> None:
     show(sentence, icon=icon)
 
 
-def _opinions(choice: Choice) -> None:
+def _opinions(choice: Choice, explore: st.Page) -> None:
     laws = token_results.laws(choice)
     left, right = st.columns([3, 2], gap="large")
     with left:
@@ -54,6 +54,7 @@ def _opinions(choice: Choice) -> None:
     with right:
         _numbers(choice)
         st.markdown(token_words.acceptance(choice, laws))
+        to_explore.button(laws.acceptance, None, explore, key="token_p")
         if laws.rejects:
             chart.show(token_results.replacement_spec(choice), key="replacement_chart")
             st.caption(token_words.replacement(choice))
@@ -85,7 +86,7 @@ def _numbers(choice: Choice) -> None:
 
 
 def _temperatures(choice: Choice) -> None:
-    st.subheader("p against temperature")
+    st.header("p against temperature")
     left, right = st.columns([3, 2], gap="large")
     with left:
         chart.show(token_results.curves_spec(choice), key="curves_chart")

@@ -121,19 +121,19 @@ def curves(choice: Choice) -> Curves:
 @st.cache_data(max_entries=256, show_spinner=False)
 def overlap_spec(choice: Choice) -> dict[str, object]:
     """The two distributions as a Vega-Lite specification."""
-    return token_charts.overlap_bars(laws(choice)).to_dict()
+    return token_charts.overlap_bars(laws(choice)).to_dict(validate=False)
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
 def replacement_spec(choice: Choice) -> dict[str, object]:
     """The replacements as a Vega-Lite specification."""
-    return token_charts.replacement_bars(laws(choice)).to_dict()
+    return token_charts.replacement_bars(laws(choice)).to_dict(validate=False)
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
 def emitted_spec(choice: Choice, seed: int) -> dict[str, object]:
     """What came out as a Vega-Lite specification."""
-    return token_charts.emitted_bars(laws(choice), sample(choice, seed)).to_dict()
+    return token_charts.emitted_bars(laws(choice), sample(choice, seed)).to_dict(validate=False)
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
@@ -143,7 +143,7 @@ def curves_spec(choice: Choice) -> dict[str, object]:
         curves(replace(choice, temperature=1.0)),
         temperature=choice.temperature,
         here=laws(choice).acceptance,
-    ).to_dict()
+    ).to_dict(validate=False)
 
 
 @st.cache_data(max_entries=128, show_spinner=False)

@@ -51,7 +51,7 @@ def _draw(setup: Setup) -> None:
     found = plan_results.plan_of(setup)
     strategy = _strategy(found.strategies, found.best_single)
     plan_view.show(setup, found, strategy)
-    st.subheader("Your own schedule")
+    st.header("Your own schedule")
     plan_inputs.own_schedule()
     try:
         lost = plan_results.losses(setup, strategy)
@@ -61,9 +61,9 @@ def _draw(setup: Setup) -> None:
             st.caption(f"The plan's own, for {plain(strategy)}: `{found.schedule(strategy).text}`")
     except ValueError as error:
         st.warning(plain(str(error)), icon=":material/error:")
-    st.subheader("Tell your engine")
+    st.header("Tell your engine")
     plan_configurations.show(setup, strategy)
-    st.subheader("Take it along")
+    st.header("Take it along")
     _take_along(setup, strategy)
 
 

@@ -87,7 +87,7 @@ def show(setup: Setup, found: Plan, strategy: str) -> None:
             "gives them."
         )
     if len(found.strategies) > 1:
-        st.subheader("The strategies side by side")
+        st.header("The strategies side by side")
         st.dataframe(
             plan_results.compared(setup),
             hide_index=True,

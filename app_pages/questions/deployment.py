@@ -54,10 +54,11 @@ def lookup(setup: Setup) -> str:
     found = deploy_results.other(setup, "lookup", _LOOKUP_P, "lookup")
     gamma, batch, context = setup.gamma, setup.batch, setup.choice.context
     gain = found.parts(gamma, batch, context).speedup.value
-    better = "more" if gain > _gain(setup) else "less"
+    now = _gain(setup)
+    better = "more" if gain > now else "less"
     return (
-        f"It gives **{gain:.2f}×** at γ = {gamma}, {better} than the {_gain(setup):.2f}× of what drafts now: "
-        "its steps take no time, so that a worse p is enough."
+        f"It gives **{gain:.2f}×** at γ = {gamma}, {better} than the {now:.2f}× of what drafts "
+        "now. Its steps take no time; that and its own p decide."
     )
 
 

@@ -71,9 +71,9 @@ def free_draft(now: Settings) -> str:
         bound = "At p = 1 there is no bound: every further token is kept."
     else:
         most = float(an.expected_tokens(now.p, _FAR)) / (now.verify_cost + now.overhead)
-        bound = f"No length reaches **{most:.2f}×**: the tokens of a round stay below 1 / (1 − p)."
+        bound = f"No length gives more than **{most:.3f}×**: the tokens of a round stay below 1 / (1 − p)."
     return (
-        f"The best of those on the slider is γ = **{best.gamma}** with {best.speedup:.2f}×. {bound} "
+        f"The best of those on the slider is γ = **{best.gamma}** with {best.speedup:.3f}×. {bound} "
         "What makes it end is a checking pass that grows with its tokens: see *Where it breaks*."
     )
 
@@ -143,7 +143,12 @@ EXPLORE: tuple[Question[Settings], ...] = (
 
 def whole_draft(now: Settings) -> str:
     """How often the whole draft is kept."""
-    return f"In **{_law(now).pmf[-1]:.1%}** of the rounds: all {now.gamma} coins must say keep, pᵞ."
+    coins = (
+        "the one coin must say keep, p"
+        if now.gamma == 1
+        else f"all {now.gamma} coins must say keep, pᵞ"
+    )
+    return f"In **{_law(now).pmf[-1]:.1%}** of the rounds: {coins}."
 
 
 def nothing_kept(now: Settings) -> str:

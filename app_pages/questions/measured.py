@@ -13,6 +13,7 @@ from app_pages.plain_text import plain
 from app_pages.questions.asking import Question
 from app_pages.state import Settings
 from app_pages.your_engine import results as engine_results
+from real_runs.engines.reading import written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +90,10 @@ def rounding(result: Conversion) -> str:
             "Tokens per round do not follow from this number, however many digits it has."
         )
     low, high = found.range
-    return f"Tokens per round lie between **{low:.3f}** and **{high:.3f}**: {high - low:.3f} is the rounding's."
+    return (
+        f"Tokens per round lie between **{low:.3f}** and **{high:.3f}**: the rounding leaves "
+        f"{high - low:.3f} open."
+    )
 
 
 def what_is_assumed(result: Conversion) -> str:
@@ -108,11 +112,15 @@ def what_is_assumed(result: Conversion) -> str:
 def other_words(result: Conversion) -> str:
     """The words of engines for the very same number."""
     same = sorted(
-        {f"{each.engine}: {each.word}" for each in result.words if each.quantity == result.quantity}
+        {
+            f"{written(each.engine)}: {each.word}"
+            for each in result.words
+            if each.quantity == result.quantity
+        }
     )
     if not same:
         return "No engine that is known here prints just this quantity."
-    return f"{len(same)} known: {plain('; '.join(same[:12]))}."
+    return f"{len(same)} of the words known here: {plain('; '.join(same[:12]))}."
 
 
 CONVERT: tuple[Question[Conversion], ...] = (
@@ -181,9 +189,14 @@ def article(summary: RunSummary) -> str:
 
 def as_good(summary: RunSummary) -> str:
     """Lengths that the prompts cannot tell from the best."""
-    same = ", ".join(map(str, summary.as_good)) or "none"
+    same = ", ".join(map(str, summary.as_good))
     gain = summary.at(summary.best).speedup.value
-    return f"γ = **{summary.best}** with {gain:.2f}×; not to be told from it with these prompts: {same}."
+    close = (
+        f"These prompts cannot tell it from γ = {same}."
+        if same
+        else "It is clearly ahead of the others."
+    )
+    return f"γ = **{summary.best}** with {gain:.2f}×. {close}"
 
 
 REAL_RUNS: tuple[Question[RunSummary], ...] = (

@@ -66,8 +66,8 @@ def too_many(choice: Choice) -> str:
     if found.loses_from is not None:
         words.append(f"from {found.loses_from} on a further one loses")
     if found.behind_from is not None:
-        words.append(f"and from {found.behind_from} on plain decoding is faster")
-    return ", ".join(words) + "."
+        words.append(f"from {found.behind_from} on plain decoding is faster")
+    return "; ".join(words) + "."
 
 
 SYSTEMS: tuple[Question[Choice], ...] = (

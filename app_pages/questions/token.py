@@ -50,8 +50,8 @@ def cold(choice: Choice) -> str:
     values = {share(_p(replace(choice, rule=name, temperature=0.0))) for name in RULE_NAMES}
     said = " or ".join(sorted(values))
     return (
-        f"At p = **{said}**. Each model then knows one word, and it is the same one or it is not: 1 or 0. "
-        "Rules that look at a threshold may still let another word pass."
+        f"They meet at p = **{said}**. Each model then knows one word, and it is the same one or it is "
+        "not: 1 or 0. Rules that look at a threshold may still let another word pass."
     )
 
 
@@ -59,6 +59,8 @@ def lenient(choice: Choice) -> str:
     """What lenience buys."""
     strict = replace(choice, rule="lenience", lenience=1.0)
     loose = replace(strict, lenience=_HALF)
+    if share(_p(strict)) == share(_p(loose)):
+        return f"Nothing here: p stays **{share(_p(strict))}**, and what comes out stays {_off(loose)}."
     return (
         f"From factor 1 to {_HALF:g} p goes from **{share(_p(strict))}** to **{share(_p(loose))}**; what "
         f"comes out goes from {_off(strict)} to **{_off(loose)}**."

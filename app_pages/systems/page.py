@@ -36,7 +36,7 @@ def page() -> None:
     system_view.verdict(choice)
     system_view.overview(choice)
     system_view.closer(choice)
-    st.subheader("All of them, in numbers")
+    st.header("All of them, in numbers")
     system_view.table(choice)
     system_take.show(choice)
     ask("systems", SYSTEMS, choice)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import streamlit as st
 
-from analysis.systems.comparing import over_sizes
+from analysis.systems.comparing import SystemRow, over_sizes
 from analysis.systems.system import System
 from analysis.trees.paying import paying_size
 from analysis.trees.search import tree_values
@@ -60,19 +60,19 @@ def sizes_of(choice: Choice, name: str) -> Sizes:
     law = system.strategy.acceptance
     if isinstance(law, RankAcceptance) and system.strategy.is_tree:
         return _of_trees(choice, system, law)
-    costs = building.costs_of(choice, building.pass_cost(choice))
-    rows = over_sizes([system], _grid(system.strategy), costs=costs)
+    costs = building.costs_of(choice, building.pass_cost(choice))[name]
     plain = Size(nodes=0, tokens_per_round=1.0, round_cost=1.0, speedup=1.0)
+    priced = ((row, costs.of_round(row.system.strategy)) for row in _rows(choice.costless, name))
     points = (
         plain,
         *(
             Size(
                 nodes=row.nodes,
                 tokens_per_round=row.tokens_per_round,
-                round_cost=row.round_cost or 0.0,
-                speedup=row.speedup or 0.0,
+                round_cost=cost,
+                speedup=row.tokens_per_round / cost,
             )
-            for row in rows
+            for row, cost in priced
         ),
     )
     behind = [place for place, point in enumerate(points) if point.speedup >= 1.0][-1] + 1
@@ -86,6 +86,13 @@ def sizes_of(choice: Choice, name: str) -> Sizes:
         behind_from=points[behind].nodes if behind < len(points) else None,
         chosen_best=False,
     )
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _rows(choice: Choice, name: str) -> tuple[SystemRow, ...]:
+    """The drafts of other sizes, which no cost changes; of a `costless` choice."""
+    system = next(each for each in built(choice).systems if each.name == name)
+    return over_sizes([system], _grid(system.strategy))
 
 
 def line_of(choice: Choice, name: str) -> tuple[tuple[int, float], ...]:

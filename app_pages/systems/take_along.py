@@ -21,7 +21,7 @@ from app_pages.systems.sizes import Sizes
 
 def show(choice: Choice) -> None:
     """Draw downloads, the link and the command."""
-    st.subheader("Take it along")
+    st.header("Take it along")
     with st.container(horizontal=True, gap="small"):
         downloads.button(
             "Systems, CSV",

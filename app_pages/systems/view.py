@@ -122,7 +122,7 @@ def _sampled(choice: Choice, rows: tuple[SystemRow, ...]) -> None:
 
 def closer(choice: Choice) -> None:
     """One system: its inputs, its numbers, its tree, and the size at which it stops paying."""
-    st.subheader("One of them, closely")
+    st.header("One of them, closely")
     system_inputs.closer(choice)
     row = system_results.focused(choice)
     st.caption(_source(choice, row))

@@ -11,9 +11,8 @@ from analysis import charts
 from analysis.import_rows import log_rows, time_rows
 from analysis.log_summary import LogSummary
 from analysis.round_time import PassTime
-from app_pages import chart, state
+from app_pages import chart, state, to_explore
 from app_pages.plain_text import plain
-from app_pages.state import MAX_GAMMA
 from real_runs.engines import Reading
 
 _COLUMNS = ["quantity", "value", "low", "high", "how it is known"]
@@ -139,18 +138,7 @@ def _to_explore(summary: LogSummary, explore: st.Page) -> None:
     choices = [("this p", low)] if same else [("the lowest p", low), ("the highest p", high)]
     with st.container(horizontal=True, gap="small"):
         for name, p in choices:
-            if st.button(
-                f"Use {name} ({p:.3f}) in Explore",
-                icon=":material/tune:",
-                key=f"log_{name}",
-                help="Goes to the sliders, with the draft length of the log.",
-            ):
-                state.put(p=p)
-                if summary.gamma is not None and 1 <= summary.gamma <= MAX_GAMMA:
-                    state.put(gamma=summary.gamma)
-                state.remember()
-                # Plain, it would clear the address, which the costs above are bound to.
-                st.switch_page(explore, query_params={})
+            to_explore.button(p, summary.gamma, explore, key=f"log_{name}", name=name)
 
 
 def _chart(summary: LogSummary) -> None:

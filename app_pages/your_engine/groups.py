@@ -24,7 +24,7 @@ def show(given: Given, place: int, facts: Facts, observed: Observation) -> str |
     """Draw acceptance by label or along the log; the label as the command line takes it."""
     if len(observed.units) < 2:
         return None
-    st.subheader("By kind, and over time")
+    st.header("By kind, and over time")
     labels = engine_results.labels_of(observed)
     word = "request" if observed.unit == "request" else "interval"
     along = f"{word}s in the order of the log"

@@ -72,7 +72,7 @@ def _reading(
 ) -> None:
     explore, explain, plan = pages
     reading, settings = engine_results.reading_at(given, place), state.current()
-    st.subheader(plain(reading.title))
+    st.header(plain(reading.title))
     ways = st.container()  # filled below, once it is known what the log gives
     try:
         observed = observation(reading, facts)
@@ -94,15 +94,15 @@ def _reading(
         counts_view.notes(reading)
     else:
         counts_view.show(reading, summary, times, explore)
-    st.subheader("What the doctor says")
+    st.header("What the doctor says")
     doctor_view.show(diagnosis)
-    st.subheader("Which draft length")
+    st.header("Which draft length")
     report = fit_view.show(given, place, facts, times, settings)
     last_log.remember(given, place, facts, reading.title)
     with ways:
         log_offer.show_ways(explain, plan)
     by = groups_view.show(given, place, facts, observed)
-    st.subheader("Take it along")
+    st.header("Take it along")
     take_view.show(given, place, facts, settings, observed=observed, report=report, by=by)
     _share()
     read = Imported(summary=summary, fitted=_fitted(given, place, facts), settings=settings)

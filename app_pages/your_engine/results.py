@@ -123,7 +123,7 @@ def prediction_spec(
     """The prediction over draft lengths as Vega-Lite: the speedup, or without settings the tokens."""
     costs = None if settings is None else costs_of(settings)
     found = fitted(given, place, facts)
-    return fit_charts.prediction_over_gamma(found, GAMMAS, costs=costs).to_dict()
+    return fit_charts.prediction_over_gamma(found, GAMMAS, costs=costs).to_dict(validate=False)
 
 
 def prediction_png(given: Given, place: int, facts: Facts, settings: Settings | None) -> bytes:
