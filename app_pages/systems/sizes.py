@@ -62,7 +62,7 @@ def sizes_of(choice: Choice, name: str) -> Sizes:
         return _of_trees(choice, system, law)
     costs = building.costs_of(choice, building.pass_cost(choice))[name]
     plain = Size(nodes=0, tokens_per_round=1.0, round_cost=1.0, speedup=1.0)
-    priced = ((row, costs.of_round(row.system.strategy)) for row in _rows(choice.costless, name))
+    priced = ((row, costs.of_round(row.system.strategy)) for row in _rows(_any_size(choice.costless), name))
     points = (
         plain,
         *(
@@ -93,6 +93,11 @@ def _rows(choice: Choice, name: str) -> tuple[SystemRow, ...]:
     """The drafts of other sizes, which no cost changes; of a `costless` choice."""
     system = next(each for each in built(choice).systems if each.name == name)
     return over_sizes([system], _grid(system.strategy))
+
+
+def _any_size(choice: Choice) -> Choice:
+    """The choice with the smallest dynamic tree: the larger ones do not depend on which is chosen."""
+    return choice.with_value("e2nodes", 1)
 
 
 def line_of(choice: Choice, name: str) -> tuple[tuple[int, float], ...]:
