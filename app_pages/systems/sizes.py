@@ -62,7 +62,10 @@ def sizes_of(choice: Choice, name: str) -> Sizes:
         return _of_trees(choice, system, law)
     costs = building.costs_of(choice, building.pass_cost(choice))[name]
     plain = Size(nodes=0, tokens_per_round=1.0, round_cost=1.0, speedup=1.0)
-    priced = ((row, costs.of_round(row.system.strategy)) for row in _rows(_any_size(choice.costless), name))
+    priced = (
+        (row, costs.of_round(row.system.strategy))
+        for row in _rows(_any_size(choice.costless), name)
+    )
     points = (
         plain,
         *(
