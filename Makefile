@@ -56,6 +56,7 @@ clean: ## Remove the virtual environment and everything generated
 	rm -rf $(VENV) dist docs/_build docs/notebooks docs/reference/*/ .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "specdec needs Python 3.11 or later; $(PYTHON) is " + sys.version.split()[0] + ". Try: make PYTHON=python3.11 run")'
 	@$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.base: $(VENV)/bin/python $(SETUP)

@@ -67,7 +67,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     help="Speculative decoding: does it pay, here? Data goes to stdout, everything else to stderr. "
-    "Exit codes: 0 fine, 1 a check failed, 2 usage, 3 bad data.",
+    "Exit codes: 0 fine, 1 a check failed, 2 usage, 3 bad data, 130 interrupted.",
 )
 
 
@@ -172,7 +172,9 @@ def app_command(
     from importlib.util import find_spec  # noqa: PLC0415
 
     if find_spec("streamlit") is None or find_spec("altair") is None:
-        raise ValueError("the app needs Streamlit and Altair: pip install 'specdec[app]'.")
+        raise ValueError(
+            'the app needs Streamlit and Altair: pip install -e ".[app]" in the checkout.'
+        )
     with socket.socket() as probe:
         if probe.connect_ex(("127.0.0.1", port)) == 0:
             raise ValueError(f"port {port} is in use; try --port {port % 65_535 + 1}.")

@@ -17,6 +17,8 @@ from analysis.output import Cell, Report, Row, Section, as_text
 
 _WIDEST_CELL = 36
 _NARROWEST = 40
+_BETWEEN = 3  # blanks between columns
+_LEAST_TEXT = 20  # to which a column of words can be folded
 _PIPED_WIDTH = 160  # a table must not lose cells because nobody watches
 
 
@@ -66,7 +68,7 @@ def _folded(line: str, width: int) -> str:
 def _print(console: Console, section: Section) -> None:
     shown = [i for i in range(len(section.columns)) if _is_shown(section, i)]
     if not section.grouped:
-        console.print(_table(section, section.rows, shown))
+        _print_rows(console, section, section.rows, shown)
         return
     groups = [
         (_heading(section.columns[0], key), tuple(rows))
@@ -77,7 +79,49 @@ def _print(console: Console, section: Section) -> None:
             console.print()
         if len(groups) > 1:
             console.print(f"[bold]{escape(heading)}[/bold]")
-        console.print(_table(section, rows, shown[1:]))
+        _print_rows(console, section, rows, shown[1:])
+
+
+def _print_rows(
+    console: Console, section: Section, rows: tuple[Row, ...], shown: list[int]
+) -> None:
+    """The rows as one table, or, where a screen is too narrow for it, as several one below the other."""
+    widths = [_least_width(section, rows, index) for index in shown]
+    for number, part in enumerate(_parts(widths, console.width)):
+        if number:
+            console.print()
+        console.print(_table(section, rows, [shown[place] for place in part]))
+
+
+def _least_width(section: Section, rows: tuple[Row, ...], index: int) -> int:
+    """Characters below which a column loses something: numbers stay whole, words can be folded."""
+    heading = max(map(len, section.columns[index].split("_")))
+    cells = [as_text(row[index]) for row in rows]
+    longest = max(map(len, cells), default=0)
+    if _is_numeric(rows, index):
+        return max(heading, longest)
+    word = max((len(word) for cell in cells for word in cell.split()), default=0)
+    return max(heading, min(longest, _LEAST_TEXT), min(word, _WIDEST_CELL))
+
+
+def _parts(widths: list[int], width: int) -> list[list[int]]:
+    """Columns that fit beside each other; the first one stands at the left of every part.
+
+    >>> _parts([5, 8, 8, 8], 80), _parts([5, 8, 8, 8], 33)
+    ([[0, 1, 2, 3]], [[0, 1, 2], [0, 3]])
+    """
+    parts, used = [[0]], widths[0] + _BETWEEN  # rich counts the blanks behind the last column too
+    for place, needed in enumerate(widths[1:], 1):
+        if used + _BETWEEN + needed > width and len(parts[-1]) > 1:
+            parts.append([0])
+            used = widths[0] + _BETWEEN
+        parts[-1].append(place)
+        used += _BETWEEN + needed
+    return parts
+
+
+def _is_numeric(rows: tuple[Row, ...], index: int) -> bool:
+    return all(isinstance(row[index], (int, float, type(None))) for row in rows)
 
 
 def _heading(column: str, value: Cell) -> str:
@@ -98,12 +142,13 @@ def _is_shown(section: Section, index: int) -> bool:
 
 
 def _table(section: Section, rows: tuple[Row, ...], shown: list[int]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _BETWEEN, 0, 0))
     for index in shown:
-        numeric = all(isinstance(row[index], (int, float, type(None))) for row in rows)
+        numeric = _is_numeric(rows, index)
         table.add_column(
             section.columns[index].replace("_", " "),
             justify="right" if numeric else "left",
+            min_width=_least_width(section, rows, index) if numeric else None,
             max_width=None if index == shown[-1] else _WIDEST_CELL,
         )
     for row in rows:

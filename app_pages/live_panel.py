@@ -105,7 +105,7 @@ def _start(settings: Settings) -> LiveSetting:
 def _take_along(settings: Settings) -> None:
     if find_spec("vl_convert") is None:
         st.caption(
-            'All of it as one HTML file for an article: `specdec embed`, after `pip install "specdec[embed]"`.'
+            'All of it as one HTML file for an article: `specdec embed`, after `pip install -e ".[embed]"`.'
         )
         return
     downloads.button(

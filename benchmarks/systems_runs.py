@@ -3,9 +3,9 @@
     python benchmarks/systems_runs.py             prints the table of the kept runs
     python benchmarks/systems_runs.py --measure   measures them afresh, alone on the machine
 
-Every run is one of `specdec measure`, with plain decoding of its own between the drafted requests. The
-runs take turns request by request (`taking_turns.py`), greedy ones and those at temperature 1 each among
-themselves, so that their speedups and times can be compared.
+Every run is one of `specdec measure`, with plain decoding of its own between the drafted requests. The kept
+runs were made one after the other; measured afresh they take turns request by request (`taking_turns.py`),
+greedy ones and those at temperature 1 each among themselves, so that speedups and times can be compared.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def check_installed() -> None:
     missing = [package for package in NEEDED if not _is_installed(package)]
     if missing:
         raise ValueError(
-            f"actual models need the extra `real`, pip install 'specdec[real]'; missing: "
+            'actual models need the extra `real`, pip install -e ".[real]" in the checkout; missing: '
             f"{', '.join(missing)}."
         )
 

@@ -193,7 +193,7 @@ def test_without_torch_it_says_what_to_install(arguments, monkeypatch):
     )
     result = specdec(*arguments)
     assert result.returncode == 2
-    assert "pip install 'specdec[real]'" in result.stderr
+    assert 'pip install -e ".[real]"' in result.stderr
     assert result.stderr.count("\n") == 1
 
 

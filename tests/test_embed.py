@@ -250,5 +250,5 @@ def test_a_missing_extra_is_named(tmp_path, gone):
     ):
         result = specdec("embed", "--output", str(tmp_path / "explorer.html"))
     assert result.returncode == 2
-    assert 'pip install "specdec[embed]"' in result.stderr
+    assert 'pip install -e ".[embed]"' in result.stderr
     assert "Traceback" not in result.stderr

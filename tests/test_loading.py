@@ -228,7 +228,8 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(target, "NEEDED", ("numpy", "a_package_that_nobody_has"))
     message = refusal("tiny")
     assert (
-        "extra `real`, pip install 'specdec[real]'; missing: a_package_that_nobody_has." in message
+        'extra `real`, pip install -e ".[real]" in the checkout; missing: a_package_that_nobody_has.'
+        in message
     )
 
 

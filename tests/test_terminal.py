@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 
 from analysis.output import Report, Section
@@ -84,3 +85,24 @@ def test_groups_by_a_number_say_of_what_it_is():
     )
     assert "before" in shown.splitlines()
     assert "side" not in shown
+
+
+def test_a_narrow_screen_cuts_no_number(monkeypatch):
+    numbers = tuple(1000.5 + column for column in range(9))
+    section = Section(
+        name="wide",
+        columns=("gamma", *(f"quantity_{column}" for column in range(9)), "basis"),
+        rows=((4, *numbers, "measured depth"),),
+    )
+    report = Report(command="fit", parameters=(), sections=(section,))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "60")
+
+    shown = tables(report)
+
+    assert "…" not in shown
+    assert all(f"{number:,.1f}" in shown for number in numbers)
+    assert "measured depth" in shown
+    assert shown.count("gamma") > 1  # the first column begins every part
+    bare = re.sub("\x1b\\[[0-9;]*m", "", shown)
+    assert max(map(len, bare.splitlines())) <= 60

@@ -23,7 +23,9 @@ _MAIN = ("p", "gamma", "cost_ratio")
 _LONGEST_TITLE = 200
 _INVISIBLE = ("C", "Z")
 """Unicode categories without a mark on the page: control, format, unassigned; separators."""
-_MISSING = 'the embedded page needs Altair and vl-convert: pip install "specdec[embed]".'
+_MISSING = (
+    'the embedded page needs Altair and vl-convert: pip install -e ".[embed]" in the checkout.'
+)
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 

@@ -137,7 +137,7 @@ def sums_of(requests: Iterable[MeasuredRequest]) -> RunSums:
     if not whole:
         raise ValueError(
             "requests must include a prompt that was measured with every gamma "
-            f"({', '.join(map(str, gammas))}); got none."
+            f"({', '.join(map(str, gammas))}); got none. A run that was interrupted goes on with --resume."
         )
     kept = [request for group in whole.values() for request in group.values()]
     prompts = tuple(dict.fromkeys(request.prompt for request in kept))

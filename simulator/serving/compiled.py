@@ -49,7 +49,7 @@ def compiled_loop(loop: str, workload: Workload, *, requests: int) -> GoOn | Non
         if loop == "auto":
             return None
         raise ValueError(
-            "loop must be 'auto' or 'numpy' without the extra `fast` (pip install 'specdec[fast]'); "
+            "loop must be 'auto' or 'numpy' without the extra `fast` (pip install -e '.[fast]'); "
             f"got 'numba': {error}."
         ) from error
     return go_on
