@@ -1,11 +1,14 @@
 """Processes that measure take turns: nobody plays out of turn, and who has ended is passed over."""
 
 import multiprocessing
+import subprocess
+import sys
+from pathlib import Path
 from threading import Thread
 
 import pytest
 import taking_turns
-from taking_turns import Turns, take_turns
+from taking_turns import Turns
 
 
 @pytest.fixture(autouse=True)
@@ -40,10 +43,20 @@ def test_players_go_round(lengths, order):
 
 
 def test_a_failed_run_is_named_and_the_others_go_on(tmp_path, two_texts):
+    """In a process of its own: what is started anew begins with the script of this one."""
     good = ("measure", "--prompts", str(two_texts), "--max-tokens", "4", "--gamma", "1")
     out = tmp_path / "good"
+    commands = [("measure", "--gamma", "0"), (*good, "--threads", "1", "--out", str(out))]
+    program = f"from taking_turns import take_turns; take_turns({commands!r})"
 
-    with pytest.raises(RuntimeError, match="failed: measure --gamma 0"):
-        take_turns([("measure", "--gamma", "0"), (*good, "--threads", "1", "--out", str(out))])
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=Path(taking_turns.__file__).parent,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
 
+    assert "RuntimeError: failed: measure --gamma 0\n" in ended.stderr
     assert (out / "run.json").exists()
