@@ -110,7 +110,7 @@ def test_without_numba_auto_is_numpy_and_numba_says_what_to_install(monkeypatch,
     monkeypatch.setitem(sys.modules, "numba", broken and Broken("numba", broken))
     monkeypatch.setattr(compiled, "WORTH_TOKENS", 1)
     serve(make_server(), CLOSED, requests=5, loop="auto")
-    with pytest.raises(ValueError, match=r"\(pip install 'specdec\[fast\]'\); got 'numba': .+\.$"):
+    with pytest.raises(ValueError, match=r"\(pip install -e '\.\[fast\]'\); got 'numba': .+\.$"):
         serve(make_server(), CLOSED, requests=5, loop="numba")
 
 
