@@ -54,7 +54,6 @@ from analysis.options import (
 )
 from analysis.output import KEPT, Format, emit
 from analysis.progress import shown_progress
-from simulator._printable import printable
 
 if TYPE_CHECKING:
     from simulator import AcceptanceTable, Strategy
@@ -270,6 +269,8 @@ def _is_bad_data(error: Exception) -> bool:
 
 
 def _fail(error: Exception, code: int) -> None:
+    from simulator._printable import printable  # noqa: PLC0415 — `--help` needs no numpy
+
     sentence = str(error)
     if isinstance(error, OSError) and error.filename is not None:
         sentence = f"{error.filename}: {error.strerror}."

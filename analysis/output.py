@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
-from simulator._printable import printable
-
 if TYPE_CHECKING:
     from simulator import AcceptanceTable
 
@@ -111,6 +109,8 @@ def _safe_cell(cell: Cell) -> Cell:
 
 
 def _safe_text(text: str) -> str:
+    from simulator._printable import printable  # noqa: PLC0415 — `--help` needs no numpy
+
     return printable(text, keep=KEPT)
 
 

@@ -73,7 +73,7 @@ def _shoot(browser: Browser, url: str, file: Path, scheme: str, size: tuple[int,
         page.evaluate("document.activeElement.blur()")
     if "compare" in url:
         page.get_by_role("button", name="Show me an example").click()
-        page.get_by_text("The numbers of this chart").wait_for()
+        page.get_by_text("The numbers of this chart").first.wait_for()
     if "real_runs" in url:
         page.get_by_role("combobox").first.click()
         page.get_by_role("option", name="tiny").click()
