@@ -11,6 +11,7 @@ import numpy as np
 
 from analysis.curve import over_gamma
 from analysis.exact import round_law
+from analysis.figure_axes import labelled_axes
 from analysis.formulas import expected_tokens, speedup
 from analysis.optimum import BestGamma, VerifyCost
 from analysis.palette import BEST, EXACT, LINES, PLAIN, SIMULATED, YOURS
@@ -195,14 +196,7 @@ def _described(strategy: Strategy) -> str:
 
 
 def _axes(x_label: str, y_label: str) -> tuple[Figure, Axes]:
-    from matplotlib.figure import Figure  # noqa: PLC0415 — matplotlib costs a second at import
-
-    figure = Figure(figsize=_SIZE, layout="constrained")
-    axes = figure.add_subplot()
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
-    _plain_look(axes)
-    return figure, axes
+    return labelled_axes(x_label, y_label, _SIZE)
 
 
 def _plain_look(axes: Axes) -> None:

@@ -17,8 +17,7 @@ TARGET = VERIFICATION = SPECULATIVE = EXACT
 """The target at work: its distribution, its checking passes, and what decodes with them."""
 WIDER = SIMULATED
 """What a checking pass takes beyond a plain step: a lighter shade of the pass."""
-ACCEPTED, REJECTED = BEST, YOURS
-LOSS = YOURS
+ACCEPTED, LOSS = BEST, YOURS
 TOGETHER = "#8C6D31"
 """Parts that are not told apart."""
 ABOVE = "#FFFFFF"

@@ -59,9 +59,11 @@ def _player(*, ticking: bool) -> None:
         st.session_state["step"] = min(_step_in_address() if step is None else step, last)
     _advance(last, ticking=ticking)
     at = st.slider("Step", 0, last, key="step", help="Every step has its own address.")
-    _write_address(at)
+    said = {"step": str(at)} if at else {}
+    # Not bound to the slider: its end moves with the story, and a new end reads the old address.
+    sharing.write_address(("step",), said)
     with share:
-        sharing.popover(sharing.link({"step": str(at)} if at else {}))
+        sharing.popover(sharing.link(said))
     with buttons:
         _buttons(steps, at)
     _scene(settings, steps, steps[at])
@@ -71,14 +73,6 @@ def _player(*, ticking: bool) -> None:
 def _step_in_address() -> int:
     text = st.query_params.get("step", "")
     return int(text) if text.isdecimal() and len(text) <= _LONGEST_STEP else 0
-
-
-def _write_address(step: int) -> None:
-    """Not bound to the slider: its end moves with the story, and a new end reads the old address."""
-    if step:
-        st.query_params["step"] = str(step)
-    elif "step" in st.query_params:
-        del st.query_params["step"]
 
 
 def _advance(last: int, *, ticking: bool) -> None:

@@ -1,8 +1,8 @@
-"""The link that brings another browser to the same settings, on every page where something can be set."""
+"""The address of a page: what it says of the settings, and the link that brings another browser to them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import streamlit as st
@@ -26,3 +26,12 @@ def link(said: Mapping[str, str] | None = None, *, shared: bool = True) -> str:
     here = urlsplit(st.context.url or "")._replace(query="", fragment="")
     page = here._replace(path=here.path.rstrip("/") or "/").geturl() if here.netloc else ""
     return f"{page}?{query}" if query else page
+
+
+def write_address(keys: Sequence[str], said: Mapping[str, str]) -> None:
+    """Say in the address what differs from the defaults, and nothing else of these names."""
+    for key in keys:
+        if key in said and st.query_params.get(key) != said[key]:
+            st.query_params[key] = said[key]
+        elif key not in said and key in st.query_params:
+            del st.query_params[key]

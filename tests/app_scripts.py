@@ -1,9 +1,12 @@
 """Pages alone, under the state that the sliders would give them."""
 
 from functools import cache
+from pathlib import Path
 
 from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.testing.v1 import AppTest
+
+APP = Path(__file__).resolve().parents[1] / "app.py"
 
 
 @cache
@@ -53,3 +56,13 @@ def said(app):
     """Everything that the page says, as it is read."""
     parts = (app.markdown, app.caption, app.info, app.warning, app.error, app.success)
     return " ".join(item.value for part in parts for item in part).replace("\\", "")
+
+
+def open_app(**query):
+    """The whole app, run once at its first page with these numbers in the address."""
+    app = AppTest.from_file(str(APP), default_timeout=60)
+    for key, value in query.items():
+        app.query_params[key] = value
+    app.run()
+    assert not app.exception
+    return app

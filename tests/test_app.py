@@ -5,8 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from app_scripts import metric
-from streamlit.testing.v1 import AppTest
+from app_scripts import metric, open_app
 
 import analysis as an
 from analysis.presets import presets
@@ -17,15 +16,6 @@ from app_pages.state import FIELDS, Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 ARTICLE = Settings(p=0.7, gamma=4, cost_ratio=0.1, verify_cost=1.0, overhead=0.0)
-
-
-def open_app(**query):
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for key, value in query.items():
-        app.query_params[key] = value
-    app.run()
-    assert not app.exception
-    return app
 
 
 def verdict(app):

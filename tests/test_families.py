@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from real_runs.runs.errors import RunFolderError
-from real_runs.tiny import families
+from real_runs.tiny import families, families_judging
 from real_runs.tiny.architecture import CONTEXT, build_model
 from real_runs.tiny.corpus import CorpusFile
 from real_runs.tiny.families_results import (
@@ -39,8 +39,9 @@ def small_world(monkeypatch):
     held_out = b"abc = 1  # one line of many\n" * 200
     file = CorpusFile(path="held.py", size=len(held_out), sha256="", held_out=True)
     monkeypatch.setattr(families, "load", lambda _: target)
-    monkeypatch.setattr(families, "read_manifest", lambda: (file,))
-    monkeypatch.setattr(families, "read_file", lambda _: held_out)
+    for module in (families, families_judging):
+        monkeypatch.setattr(module, "read_manifest", lambda: (file,))
+        monkeypatch.setattr(module, "read_file", lambda _: held_out)
     monkeypatch.setattr(families, "own_texts", lambda **_: [b"def own(): pass\n" * 100])
     monkeypatch.setattr(families, "strange_texts", lambda kind, **_: [f"{kind} ".encode() * 300])
     return target
@@ -87,11 +88,11 @@ def test_the_same_seeds_give_the_same_run():
 
 def test_the_target_keeps_all_that_it_drafts_itself(small_world):
     pairs = zip(
-        *(families.judged_texts(small_world, SMALL, greedy=each) for each in (False, True)),
+        *(families_judging.judged_texts(small_world, SMALL, greedy=each) for each in (False, True)),
         strict=True,
     )
     for sampled, greedy in pairs:
-        row = families.judge(small_world, sampled, greedy, SMALL)
+        row = families_judging.judge(small_world, sampled, greedy, SMALL)
         assert row.overlap == pytest.approx(row.places, abs=1e-4)
         assert row.agreed == row.greedy_places
         assert row.tokens / row.rounds == pytest.approx(5.0, abs=1e-4)
@@ -100,8 +101,8 @@ def test_the_target_keeps_all_that_it_drafts_itself(small_world):
 
 def test_a_text_ends_behind_its_separator():
     text = torch.tensor([5, 256, 7, 256, 8, 256]).numpy()
-    assert families._until_separator(text, 2).tolist() == [5, 256, 7, 256]
-    assert families._until_separator(text[:3], 2).tolist() == [5, 256, 7]
+    assert families_judging._until_separator(text, 2).tolist() == [5, 256, 7, 256]
+    assert families_judging._until_separator(text[:3], 2).tolist() == [5, 256, 7]
 
 
 def test_windows_do_not_overlap_and_are_not_invented():

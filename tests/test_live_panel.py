@@ -1,27 +1,17 @@
 """The live section of the first page, through AppTest."""
 
 import json
-from pathlib import Path
 from unittest import mock
 
 import pytest
+from app_scripts import open_app
 from streamlit.testing.v1 import AppTest
 
 from analysis.live.setting import INPUTS
 from app_pages import live_panel
 from app_pages.state import FIELDS, Settings
 
-ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = Settings(p=0.8, gamma=5, cost_ratio=0.05, verify_cost=1.0, overhead=0.0)
-
-
-def open_app(**query):
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for key, value in query.items():
-        app.query_params[key] = value
-    app.run()
-    assert not app.exception
-    return app
 
 
 def live(app):

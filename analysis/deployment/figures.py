@@ -10,6 +10,7 @@ import numpy as np
 
 from analysis.deployment import lines as data
 from analysis.deployment.deployment import Deployment
+from analysis.figure_axes import labelled_axes
 from analysis.palette import DRAFT, LINES, OVERHEAD, PLAIN, WIDER
 from analysis.pass_cost import PassCost
 
@@ -113,14 +114,7 @@ def verify_cost_over_width(
 
 
 def _axes(x_label: str, y_label: str) -> tuple[Figure, Axes]:
-    from matplotlib.figure import Figure  # noqa: PLC0415 — matplotlib costs a second at import
-
-    figure = Figure(figsize=_SIZE, layout="constrained")
-    axes = figure.add_subplot()
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
+    return labelled_axes(x_label, y_label, _SIZE)
 
 
 def _plain(axes: Axes, text: str = data.PLAIN_NAME) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING
 
+from analysis.figure_axes import labelled_axes
 from analysis.palette import LINES, PLAIN
 from analysis.process_laws import process_law, process_tokens_per_round
 from simulator import Process, TraceReplay
@@ -85,13 +86,8 @@ def _checked(processes: Mapping[str, Process], gammas: Sequence[int]) -> list[in
 
 
 def _axes(x_label: str, y_label: str) -> tuple[Figure, Axes]:
-    from matplotlib.figure import Figure  # noqa: PLC0415 — matplotlib costs a second at import
-    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 — see above
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 — matplotlib costs a second at import
 
-    figure = Figure(figsize=_SIZE, layout="constrained")
-    axes = figure.add_subplot()
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
+    figure, axes = labelled_axes(x_label, y_label, _SIZE)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.spines[["top", "right"]].set_visible(False)
     return figure, axes

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from analysis.figure_axes import labelled_axes
 from analysis.palette import BEST, DRAFT, LINES, TARGET
 from analysis.tokens.acceptance import as_pair, total_variation
 from analysis.tokens.temperature import TemperatureCurve
@@ -76,11 +77,4 @@ def acceptance_over_temperature(curves: Sequence[TemperatureCurve]) -> Figure:
 
 
 def _axes(x_label: str, y_label: str) -> tuple[Figure, Axes]:
-    from matplotlib.figure import Figure  # noqa: PLC0415 — matplotlib costs a second at import
-
-    figure = Figure(figsize=_SIZE, layout="constrained")
-    axes = figure.add_subplot()
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
+    return labelled_axes(x_label, y_label, _SIZE)

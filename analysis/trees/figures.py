@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analysis.figure_axes import labelled_axes
 from analysis.palette import BEST, EXACT, LINES, PLAIN, YOURS
 from analysis.trees.paying import PayingSize
 from analysis.trees.values import Acceptance, node_probabilities
@@ -139,11 +140,4 @@ def _places(tree: Tree) -> list[float]:
 
 
 def _axes(x_label: str, y_label: str) -> tuple[Figure, Axes]:
-    from matplotlib.figure import Figure  # noqa: PLC0415 — matplotlib costs a second at import
-
-    figure = Figure(figsize=_SIZE, layout="constrained")
-    axes = figure.add_subplot()
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
+    return labelled_axes(x_label, y_label, _SIZE)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from app_pages import sharing
 from app_pages.compare import sides
-from app_pages.one_token.controls import write_address
+from app_pages.sharing import write_address
 from app_pages.your_engine import address as log_address
 from app_pages.your_engine.sources import examples, short_names
 

@@ -14,10 +14,10 @@ from app_pages.convert import choice as convert_choice
 from app_pages.convert import view as convert_view
 from app_pages.convert.choice import KEYS, Choice, answer, query
 from app_pages.convert.controls import controls, with_assumptions
-from app_pages.one_token.controls import write_address
 from app_pages.plain_text import plain
 from app_pages.questions.asking import ask
 from app_pages.questions.measured import CONVERT
+from app_pages.sharing import write_address
 
 
 def page(explore: st.Page) -> None:

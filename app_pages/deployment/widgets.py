@@ -17,7 +17,7 @@ from app_pages.controls import drawn_key, fresh_key
 from app_pages.deployment import address
 from app_pages.deployment.choice import Choice
 from app_pages.deployment.fields import NUMBERS, OPTIONAL
-from app_pages.one_token.controls import write_address
+from app_pages.sharing import write_address
 from app_pages.state import Field
 
 _CHOICE = "deploy_choice"

@@ -7,10 +7,10 @@ import streamlit as st
 from app_pages import sharing
 from app_pages.measured_runs import view as run_view
 from app_pages.measured_runs.files import MAX_MB, example, examples, uploaded
-from app_pages.one_token.controls import write_address
 from app_pages.plain_text import plain
 from app_pages.questions.asking import ask
 from app_pages.questions.measured import REAL_RUNS
+from app_pages.sharing import write_address
 from real_runs.runs.reading import HEADER, REQUESTS
 
 _RUN = "run"

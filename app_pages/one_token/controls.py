@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from app_pages import state
+from app_pages import sharing, state
 from app_pages.one_token import choice as token_choice
 from app_pages.one_token import pairs as token_pairs
 from app_pages.one_token.choice import (
@@ -62,17 +61,8 @@ def controls() -> Choice:
     note.caption(choice.weights.note)
     choice = _filters(choice)
     st.session_state[_REMEMBERED] = choice
-    write_address(KEYS, token_choice.query(choice))
+    sharing.write_address(KEYS, token_choice.query(choice))
     return choice
-
-
-def write_address(keys: Sequence[str], said: dict[str, str]) -> None:
-    """Say in the address what differs from the defaults, and nothing else of these names."""
-    for key in keys:
-        if key in said and st.query_params.get(key) != said[key]:
-            st.query_params[key] = said[key]
-        elif key not in said and key in st.query_params:
-            del st.query_params[key]
 
 
 def arrived() -> bool:

@@ -9,12 +9,12 @@ from app_pages.controls import number, show_problem
 from app_pages.one_token import results as token_results
 from app_pages.one_token import story as token_story
 from app_pages.one_token.choice import DECISION, DECISIONS, Choice, decision_in
-from app_pages.one_token.controls import write_address
 from app_pages.one_token.laws import Sample
 from app_pages.one_token.take_along import take_along
 from app_pages.one_token.words import SAME
 from app_pages.plain_text import plain
 from app_pages.safety_net import net
+from app_pages.sharing import write_address
 from app_pages.state import SEED
 
 _KEY = "token_draw"

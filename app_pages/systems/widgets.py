@@ -14,7 +14,7 @@ import streamlit as st
 from app_pages import recalling, state
 from app_pages.controls import drawn_key, fresh_key
 from app_pages.deployment import widgets as deploy_widgets
-from app_pages.one_token.controls import write_address
+from app_pages.sharing import write_address
 from app_pages.state import Field
 from app_pages.systems import choice as choices
 from app_pages.systems.choice import Choice

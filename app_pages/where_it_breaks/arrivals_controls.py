@@ -13,7 +13,7 @@ import streamlit as st
 from analysis.serving.usual import USUAL_BUDGET
 from app_pages import recalling
 from app_pages.controls import drawn_key, fresh_key
-from app_pages.one_token.controls import write_address
+from app_pages.sharing import write_address
 from app_pages.state import Field
 from app_pages.where_it_breaks import arrivals
 from app_pages.where_it_breaks.arrivals import KINDS, NUMBERS, SHARE, SHARES, Load

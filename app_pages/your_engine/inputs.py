@@ -6,7 +6,7 @@ import streamlit as st
 
 from app_pages.controls import keep_what_can_be_meant, number, slider_with_number
 from app_pages.deployment import widgets as deploy_widgets
-from app_pages.one_token.controls import write_address
+from app_pages.sharing import write_address
 from app_pages.state import COST, GAMMA, OVERHEAD, VERIFY
 from app_pages.your_engine import address as log_address
 from app_pages.your_engine.sources import (

@@ -10,6 +10,7 @@ import torch
 from real_runs.models.cache import growing_cache
 from real_runs.tiny.architecture import CONTEXT, build_model
 from real_runs.tiny.families_results import FamilyRecipe
+from real_runs.tiny.train import optimizers_of
 
 _ROWS_AT_ONCE = 100  # texts that the target writes side by side
 _WINDOWS_AT_ONCE = 16
@@ -93,18 +94,7 @@ def train_draft(
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
     model = build_model("draft")
-    named = list(model.named_parameters())
-    matrices = [p for name, p in named if p.ndim == 2 and "embed" not in name]
-    others = [p for name, p in named if p.ndim != 2 or "embed" in name]
-    optimizers: list[torch.optim.Optimizer] = [
-        torch.optim.Muon(
-            matrices,
-            lr=recipe.peak_rate,
-            weight_decay=_WEIGHT_DECAY,
-            adjust_lr_fn="match_rms_adamw",
-        ),
-        torch.optim.AdamW(others, lr=recipe.peak_rate, betas=(0.9, 0.95), weight_decay=0.0),
-    ]
+    optimizers = optimizers_of(model, peak_rate=recipe.peak_rate, weight_decay=_WEIGHT_DECAY)
     schedulers = [
         torch.optim.lr_scheduler.LambdaLR(one, lambda step: _share_of_peak(step, steps))
         for one in optimizers

@@ -84,19 +84,7 @@ def train(name: str, tokens: torch.Tensor, recipe: Recipe) -> Any:
     torch.manual_seed(recipe.seed)
     generator = torch.Generator().manual_seed(recipe.seed)
     model = build_model(name)
-    matrices: list[torch.nn.Parameter] = []
-    others: list[torch.nn.Parameter] = []
-    for key, parameter in model.named_parameters():
-        (matrices if parameter.ndim == 2 and "embed" not in key else others).append(parameter)
-    optimizers: list[torch.optim.Optimizer] = [
-        torch.optim.Muon(
-            matrices,
-            lr=recipe.peak_rate,
-            weight_decay=recipe.weight_decay,
-            adjust_lr_fn="match_rms_adamw",
-        ),
-        torch.optim.AdamW(others, lr=recipe.peak_rate, betas=(0.9, 0.95), weight_decay=0.0),
-    ]
+    optimizers = optimizers_of(model, peak_rate=recipe.peak_rate, weight_decay=recipe.weight_decay)
     schedulers = [
         torch.optim.lr_scheduler.LambdaLR(o, lambda step: _rate(step, recipe)) for o in optimizers
     ]
@@ -123,6 +111,22 @@ def train(name: str, tokens: torch.Tensor, recipe: Recipe) -> Any:
                 flush=True,
             )
     return model
+
+
+def optimizers_of(
+    model: Any, *, peak_rate: float, weight_decay: float
+) -> list[torch.optim.Optimizer]:
+    """Muon for matrices, AdamW for vectors and rows per token."""
+    matrices: list[torch.nn.Parameter] = []
+    others: list[torch.nn.Parameter] = []
+    for key, parameter in model.named_parameters():
+        (matrices if parameter.ndim == 2 and "embed" not in key else others).append(parameter)
+    return [
+        torch.optim.Muon(
+            matrices, lr=peak_rate, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw"
+        ),
+        torch.optim.AdamW(others, lr=peak_rate, betas=(0.9, 0.95), weight_decay=0.0),
+    ]
 
 
 def held_out_loss(model: Any, contents: list[bytes], *, every: int = 1) -> float:
